@@ -1,0 +1,212 @@
+"""Every error zkkit raises.
+
+All derive from `ZkkitError`, carry the path they speak of and a hint that says
+what to do, and compare by value: two errors of one kind about one path are equal.
+(The simulator relies on that to recognise a state it has seen.)
+
+What a script can be thrown:
+
+    Cancelled       unwind and re-raise; thrown once. A BaseException.
+    ConnectionLost  the outcome of the request is unknown; the session may live.
+    SessionLost     the session this script began in is over; thrown once.
+    TimedOut        an inner deadline (`Within`) ran out.
+    ServerError     the server said no: NoNode, NodeExists, BadVersion, ...
+
+`DeadlineExceeded` is seen by callers only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class ZkkitError(Exception):
+    """Base of all errors. `path` is the znode it speaks of, `hint` the way out."""
+
+    def __init__(self, message: str, *, path: str | None = None, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  What to do: {self.hint}" if self.hint else self.message
+
+    def _value(self) -> tuple[Any, ...]:
+        return (type(self), self.message, self.path)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ZkkitError) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+
+class Cancelled(BaseException):
+    """The caller has left; the script cleans up and lets this pass.
+
+    A BaseException, so that `except Exception` in a script does not swallow it.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Cancelled
+
+    def __hash__(self) -> int:
+        return hash(Cancelled)
+
+
+# --- the connection and the session -------------------------------------------------
+
+
+class ConnectionLost(ZkkitError):
+    """The connection broke while a request was under way: it may or may not have been applied."""
+
+
+class SessionLost(ZkkitError):
+    """The session is over, by the server's clock or by ours: its ephemeral nodes are (or will be)
+    gone and everything held in it is no longer held."""
+
+
+class SessionClosed(SessionLost):
+    """The session was closed on this side."""
+
+
+class ForkedSession(ZkkitError):
+    """A session is used in a child process that was forked after it was opened."""
+
+
+class ConnectFailed(ZkkitError):
+    """No server gave us a session within the connect timeout."""
+
+
+class DeadlineExceeded(ZkkitError, TimeoutError):
+    """The caller's deadline passed. What was begun is being undone in the session."""
+
+
+class TimedOut(ZkkitError):
+    """An inner deadline (`Within`) ran out."""
+
+
+# --- misuse -------------------------------------------------------------------------
+
+
+class InvalidPath(ZkkitError, ValueError):
+    """A path that ZooKeeper would refuse."""
+
+
+class NotOwner(ZkkitError):
+    """Somebody released what is not theirs."""
+
+
+class NotHeld(ZkkitError):
+    """The lock is no longer ours: nothing was written."""
+
+
+class NotAStep(ZkkitError, TypeError):
+    """A script yielded something that is no step."""
+
+
+class Unsupported(ZkkitError):
+    """This recipe, by its design, cannot do what was asked."""
+
+
+# --- what the server answers ----------------------------------------------------------
+
+
+class ServerError(ZkkitError):
+    """The server refused a request. `code` is ZooKeeper's own."""
+
+    code: ClassVar[int] = 0
+    says: ClassVar[str] = "the server refused the request"
+
+    def __init__(self, path: str | None = None, *, message: str = "", hint: str = "") -> None:
+        where = f": {path}" if path else ""
+        super().__init__(message or f"{self.says}{where}", path=path, hint=hint)
+
+
+class NoNode(ServerError):
+    code, says = -101, "no such node"
+
+
+class NoAuth(ServerError):
+    code, says = -102, "not authorised by the node's ACL"
+
+
+class BadVersion(ServerError):
+    code, says = -103, "the node's version is not the expected one"
+
+
+class NoChildrenForEphemerals(ServerError):
+    code, says = -108, "an ephemeral node cannot have children"
+
+
+class NodeExists(ServerError):
+    code, says = -110, "the node exists already"
+
+
+class NotEmpty(ServerError):
+    code, says = -111, "the node has children"
+
+
+class InvalidAcl(ServerError):
+    code, says = -114, "the ACL is not valid"
+
+
+class AuthFailed(ServerError):
+    code, says = -115, "authentication failed"
+
+
+class NotReadOnly(ServerError):
+    code, says = -119, "a write was sent to a read-only server"
+
+
+class NoWatcher(ServerError):
+    code, says = -121, "there is no such watch"
+
+
+class Unimplemented(ServerError):
+    code, says = -6, "this server does not know the request"
+
+
+class BadArguments(ServerError):
+    code, says = -8, "the server calls the arguments bad"
+
+
+class UnknownServerError(ServerError):
+    """A refusal zkkit has no class for; the code is in the text."""
+
+    def __init__(self, number: int, path: str | None = None) -> None:
+        where = f": {path}" if path else ""
+        super().__init__(path, message=f"the server refused the request with code {number}{where}")
+        self.number = number
+
+
+class MultiFailed(ZkkitError):
+    """A multi was refused as a whole. `errors` has, per operation, its error or None."""
+
+    def __init__(self, errors: tuple[ServerError | None, ...]) -> None:
+        index, first = next((i, e) for i, e in enumerate(errors) if e is not None)
+        super().__init__(
+            f"the multi failed at operation {index} ({first.message}); none was applied",
+            path=first.path,
+        )
+        self.errors = errors
+        self.index = index
+        self.error = first
+
+
+_BY_CODE: dict[int, type[ServerError]] = {
+    kind.code: kind for kind in ServerError.__subclasses__() if kind.code
+}
+
+CONNECTION_LOSS_CODES = frozenset({-4, -7})
+"""The codes of 'the connection broke' and 'the operation timed out'."""
+
+SESSION_OVER_CODES = frozenset({-112, -118})
+"""The codes of 'session expired' and 'session moved'."""
+
+
+def server_error(code: int, path: str | None = None) -> ServerError:
+    """The error for one of ZooKeeper's codes."""
+    kind = _BY_CODE.get(code)
+    return kind(path) if kind else UnknownServerError(code, path)

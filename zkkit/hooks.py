@@ -1,0 +1,214 @@
+"""Hooks: how anyone may watch scripts run without touching them.
+
+The runner sees every step, watch and wakeup. At each of ten moments it tells the instruments
+that asked for it, handing each the same frozen :class:`Event`::
+
+    class Printer:
+        def acquired(self, event):
+            print(event.actor, "waited", event.duration / 1e6, "ms")
+
+    session.hooks.add(Printer())
+
+A hook nobody listens to is an empty tuple, so the runner writes ``if hooks.step:`` and builds no
+event at all. An instrument that raises is switched off with a log line: watching a recipe must
+never break it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = ["HOOK_NAMES", "Event", "Hook", "Hooks", "Instrument"]
+
+_log = logging.getLogger("zkkit.hooks")
+
+HOOK_NAMES = (
+    "node_created",
+    "node_deleted",
+    "watch_set",
+    "watch_fired",
+    "woke",
+    "acquired",
+    "released",
+    "lost",
+    "step",
+    "session_changed",
+)
+"""Every hook there is. The order is part of the recording format: add new ones at the end."""
+
+
+class Event(NamedTuple):
+    """What a hook is told. One shape for all hooks, so that a recording is one table.
+
+    ``t_ns``      when, in nanoseconds of this process's monotonic clock
+    ``session``   the ZooKeeper session id; 0 if there is none (yet)
+    ``actor``     who ran the script
+    ``recipe``    the recipe the script belongs to; "" for a bare step
+    ``path``      the node it is about; "" for ``session_changed``
+    ``kind``, ``zxid``, ``cause``, ``duration`` (in ns) depend on the hook; what a hook does not
+    use is "" or 0:
+
+    ================ ============================== ============ ================= ==============
+    hook             kind                           zxid         cause             duration
+    ================ ============================== ============ ================= ==============
+    node_created     create mode, or ""             of the write
+    node_deleted     create mode, or ""             of the write
+    watch_set        data, child, persistent,
+                     recursive
+    watch_fired      created, deleted, changed,
+                     child, none (connection lost)
+    woke             kind of the fire                            path of the fire  time waited
+    acquired         "" or reentrant                the token                      time waited
+    released                                        the token                      time held
+    lost                                            the token    why               time held
+    step             class name of the step         of the reply error class or "" request latency
+    session_changed  connected, suspended, lost,
+                     closed
+    ================ ============================== ============ ================= ==============
+    """
+
+    t_ns: int
+    session: int
+    actor: str
+    recipe: str
+    path: str = ""
+    kind: str = ""
+    zxid: int = 0
+    cause: str = ""
+    duration: int = 0
+
+
+Hook = Callable[[Event], object]
+"""What is called with an event; its result is ignored."""
+
+
+class Instrument:
+    """The hooks an instrument may have. All optional, all doing nothing here.
+
+    Inheriting from this class only helps editors and type checkers: any object with some of these
+    methods will do, and a method inherited from here unchanged counts as absent. Hooks are called
+    on the thread that advances scripts, so they should be quick and must not wait.
+    """
+
+    def node_created(self, event: Event) -> None:
+        """A create succeeded."""
+
+    def node_deleted(self, event: Event) -> None:
+        """A delete succeeded."""
+
+    def watch_set(self, event: Event) -> None:
+        """A watch was left on the server."""
+
+    def watch_fired(self, event: Event) -> None:
+        """One watch notification arrived (a *fire*)."""
+
+    def woke(self, event: Event) -> None:
+        """An actor was resumed by a fire (a *wakeup*)."""
+
+    def acquired(self, event: Event) -> None:
+        """An actor got its hold."""
+
+    def released(self, event: Event) -> None:
+        """An actor gave its hold back."""
+
+    def lost(self, event: Event) -> None:
+        """A hold ended without being given back: its session is over or its node is gone."""
+
+    def step(self, event: Event) -> None:
+        """A step was answered, well or with an error."""
+
+    def session_changed(self, event: Event) -> None:
+        """The session went into another state."""
+
+
+class Hooks:
+    """The instruments of one session. Each hook name is an attribute: a tuple of callables.
+
+    Safe from many threads: the tuples are replaced, never changed, so whoever is in the middle of
+    calling one is not disturbed by ``add`` and ``remove``.
+    """
+
+    __slots__ = ("_lock", "_members", *HOOK_NAMES)
+
+    node_created: tuple[Hook, ...]
+    node_deleted: tuple[Hook, ...]
+    watch_set: tuple[Hook, ...]
+    watch_fired: tuple[Hook, ...]
+    woke: tuple[Hook, ...]
+    acquired: tuple[Hook, ...]
+    released: tuple[Hook, ...]
+    lost: tuple[Hook, ...]
+    step: tuple[Hook, ...]
+    session_changed: tuple[Hook, ...]
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._members: tuple[tuple[object, dict[str, Hook]], ...] = ()
+        self._replace(())
+
+    def add(self, instrument: object) -> None:
+        """Have the instrument called from now on. Adding it twice does nothing more.
+
+        Raises TypeError if it has no hook method at all, which is most often a misspelt name.
+        """
+        calls = _hooks_of(instrument)
+        with self._lock:
+            if all(member is not instrument for member, _ in self._members):
+                self._replace((*self._members, (instrument, calls)))
+
+    def remove(self, instrument: object) -> None:
+        """Stop calling the instrument. If it is not there (switched off, say), do nothing."""
+        with self._lock:
+            self._replace(tuple(m for m in self._members if m[0] is not instrument))
+
+    def emit(self, name: str, event: Event) -> None:
+        """Call every instrument's hook of that name. Never raises an Exception of theirs."""
+        calls: tuple[Hook, ...] = getattr(self, name)
+        for call in calls:
+            try:
+                call(event)
+            except Exception:
+                self._switch_off(name, call)
+
+    def _switch_off(self, name: str, call: Hook) -> None:
+        with self._lock:
+            owner = next((m for m in self._members if m[1].get(name) is call), None)
+            if owner is None:  # another thread met the same error and was first
+                return
+            self._replace(tuple(m for m in self._members if m is not owner))
+        # Not the instrument's repr: it is broken, and its repr may be too.
+        _log.exception("%s raised in %s: switched off", type(owner[0]).__qualname__, name)
+
+    def _replace(self, members: tuple[tuple[object, dict[str, Hook]], ...]) -> None:
+        self._members = members
+        for name in HOOK_NAMES:
+            setattr(self, name, tuple(calls[name] for _, calls in members if name in calls))
+
+
+def _hooks_of(instrument: object) -> dict[str, Hook]:
+    if isinstance(instrument, type):
+        raise TypeError(f"{instrument.__qualname__} is a class: add an instance of it")
+    found: dict[str, Hook] = {}
+    for name in HOOK_NAMES:
+        call = getattr(instrument, name, None)
+        # A no-op from Instrument would make the runner build events for nobody.
+        if callable(call) and getattr(call, "__func__", None) is not getattr(Instrument, name):
+            found[name] = call
+    if not found:
+        raise TypeError(
+            f"{type(instrument).__qualname__} has no hook method{_misspelt(instrument)}; "
+            f"the hooks are {', '.join(HOOK_NAMES)}"
+        )
+    return found
+
+
+def _misspelt(instrument: object) -> str:
+    for name in dir(instrument):
+        if name not in HOOK_NAMES and not name.startswith("_"):
+            for meant in difflib.get_close_matches(name, HOOK_NAMES, n=1, cutoff=0.75):
+                return f" (does {name!r} mean {meant!r}?)"
+    return ""

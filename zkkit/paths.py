@@ -1,0 +1,107 @@
+"""Paths, protected names and sequence numbers: pure functions on strings.
+
+A protected name starts with `_c_<guid>-`: after a lost reply its owner finds the node again
+by that prefix. A sequential name ends in a number that the server appends: a signed 32-bit
+counter of the parent that wraps, so numbers are compared as serial numbers (RFC 1982), never
+as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .errors import InvalidPath
+
+PROTECTED_PREFIX = "_c_"
+_GUID_LENGTH = 36
+
+
+def validate(path: str) -> str:
+    """Return `path` if ZooKeeper would take it; else raise `InvalidPath` that says why."""
+    problem = _problem(path)
+    if problem:
+        raise InvalidPath(
+            f"{path!r} is not a valid path: {problem}",
+            path=path if isinstance(path, str) else None,
+            hint="use an absolute path such as /app/lock",
+        )
+    return path
+
+
+def _problem(path: str) -> str:
+    if not isinstance(path, str):
+        return f"it is a {type(path).__name__}, not a string"
+    if not path:
+        return "it is empty"
+    if not path.startswith("/"):
+        return "it does not start with /"
+    if path == "/":
+        return ""
+    if path.endswith("/"):
+        return "it ends with /"
+    for part in path[1:].split("/"):
+        if not part:
+            return "it has an empty part (//)"
+        if part in (".", ".."):
+            return f"relative parts ({part}) are not allowed"
+    bad = next((c for c in path if _forbidden(c)), None)
+    return f"it contains the character {bad!r}" if bad else ""
+
+
+def _forbidden(char: str) -> bool:
+    code = ord(char)
+    return (
+        code <= 0x1F or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xF8FF or 0xFFF0 <= code <= 0xFFFF
+    )
+
+
+def join(parent: str, name: str) -> str:
+    """The path of child `name` of `parent`."""
+    return f"/{name}" if parent == "/" else f"{parent}/{name}"
+
+
+def split(path: str) -> tuple[str, str]:
+    """Parent and name of `path`."""
+    parent, _, name = path.rpartition("/")
+    return parent or "/", name
+
+
+def levels(path: str) -> Iterator[str]:
+    """All prefixes of `path` from the top down, itself included: /a, /a/b, /a/b/c."""
+    end = 0
+    while path != "/" and end != -1:
+        end = path.find("/", end + 1)
+        yield path if end == -1 else path[:end]
+
+
+def protected(guid: str, name: str) -> str:
+    """The protected form of `name`: `_c_<guid>-<name>`."""
+    return f"{PROTECTED_PREFIX}{guid}-{name}"
+
+
+def guid_of(name: str) -> str | None:
+    """The guid of a protected name, or None for any other name."""
+    start = len(PROTECTED_PREFIX)
+    end = start + _GUID_LENGTH
+    if name.startswith(PROTECTED_PREFIX) and name[end : end + 1] == "-":
+        return name[start:end]
+    return None
+
+
+def sequence_of(name: str, prefix: str) -> int | None:
+    """The sequence number after the last `prefix` in `name`, or None where there is none.
+
+    After the counter has wrapped the server writes negative numbers (`lock--000000001`).
+    """
+    at = name.rfind(prefix)
+    if at < 0:
+        return None
+    digits = name[at + len(prefix) :]
+    if not digits.removeprefix("-").isdecimal():
+        return None
+    return int(digits)
+
+
+def serial_distance(a: int, b: int) -> int:
+    """How far `a` comes after `b`, as signed 32-bit serial numbers: negative means before."""
+    return ((a - b + 0x8000_0000) & 0xFFFF_FFFF) - 0x8000_0000

@@ -1,0 +1,1 @@
+"""The recipes: scripts only. They import nothing but the vocabulary."""

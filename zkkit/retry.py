@@ -1,0 +1,97 @@
+"""Retry policies and the one deadline type. Pure: the runner brings clock and dice.
+
+A policy answers one question: after `attempt` failures and `elapsed` seconds, how long to wait
+before the next try, or None to give up. `chance` is a random number in [0, 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class RetryPolicy(Protocol):
+    """Whether to try again, and after how long."""
+
+    def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
+        """Seconds to wait after failure number `attempt` (from 1), or None to give up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NTimes:
+    """Try again up to `times` times, `pause` seconds apart (Curator's RetryNTimes)."""
+
+    times: int
+    pause: float = 0.0
+
+    def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
+        return self.pause if attempt <= self.times else None
+
+
+def once(pause: float = 0.0) -> NTimes:
+    """Try again once (Curator's RetryOneTime)."""
+    return NTimes(1, pause)
+
+
+NEVER = NTimes(0)
+
+
+@dataclass(frozen=True, slots=True)
+class UntilElapsed:
+    """Try again until `seconds` have passed since the first try (Curator's RetryUntilElapsed)."""
+
+    seconds: float
+    pause: float
+
+    def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
+        return self.pause if elapsed + self.pause <= self.seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Forever:
+    """Never give up (Curator's RetryForever)."""
+
+    pause: float
+
+    def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
+        return self.pause
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """Wait longer and longer, with jitter: base x [1, 2^attempt) (ExponentialBackoffRetry).
+
+    With `longest` set no single wait exceeds it (BoundedExponentialBackoffRetry).
+    """
+
+    base: float
+    times: int
+    longest: float | None = None
+
+    def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
+        if attempt > self.times:
+            return None
+        # 2^30 is where Curator stops doubling as well; beyond it the number says nothing.
+        slots = 1 << min(attempt, 30)
+        pause = self.base * max(1, int(chance * slots))
+        return pause if self.longest is None else min(pause, self.longest)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on some clock by which a whole call must be over; `None` is never."""
+
+    at: float | None
+
+    @classmethod
+    def after(cls, seconds: float | None, now: float) -> Deadline:
+        """The deadline `seconds` after `now`; never, if `seconds` is None."""
+        return cls(None if seconds is None else now + max(0.0, seconds))
+
+    def left(self, now: float) -> float | None:
+        """Seconds left, at least 0; None if it never comes."""
+        return None if self.at is None else max(0.0, self.at - now)
+
+    def over(self, now: float) -> bool:
+        return self.at is not None and now >= self.at

@@ -1,0 +1,1 @@
+"""Runs scripts on a real ensemble."""

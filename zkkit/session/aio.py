@@ -1,0 +1,191 @@
+"""The asyncio front: `zkkit.aio.connect`. The same scripts, awaited.
+
+The connection below runs on kazoo's threads; a script advances there, and only its end is handed
+to the caller's event loop. User callbacks run on the loop the session was opened in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from ..errors import Cancelled, DeadlineExceeded, ZkkitError
+from ..retry import RetryPolicy
+from ..scripting import Awaiting, Recipe
+from ..steps import Acl, Script, Step
+from .blocking import take
+from .front import Front, grace
+from .options import Options
+from .platforms import Threads
+from .run import Run
+
+R = TypeVar("R")
+
+log = logging.getLogger("zkkit.session")
+
+
+class AioSession(Front[Awaiting], Awaiting):
+    """A ZooKeeper session whose calls are awaited. Made by `zkkit.aio.connect`."""
+
+    def __init__(self, options: Options) -> None:
+        self._loop = asyncio.get_running_loop()
+        super().__init__(options, Threads(), self._deliver)
+
+    def _deliver(self, function: Callable[[], object]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            log.warning("a callback was dropped: the event loop of the session is closed")
+
+    async def _open(self) -> None:
+        up = _Signal()
+        self._runner.on_up.append(up.set)
+        self._runner.open()
+        await up.wait(self._options.connect_timeout)
+        self._check_opened()
+        if self._options.namespace:
+            await self.run(self._namespace_script(), timeout=self._options.connect_timeout)
+
+    async def run(self, script: Script[R] | Step[R], *, timeout: float | None = None) -> R:
+        """Run a script (or take one step) and give its result.
+
+        `timeout` is a deadline for the whole of it: then `DeadlineExceeded` is raised, and the
+        script cleans up in the background. A cancelled task has the same effect.
+        """
+        result: R = await self._await(self._new_run(script, _task(), None), timeout, False)
+        return result
+
+    async def run_script(
+        self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
+    ) -> Any:
+        return await self._await(self._new_run(body, _task(), recipe), timeout, give_up)
+
+    async def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
+        signal = _Signal()
+        run.on_done.append(signal.set)
+        try:
+            self._runner.start(run)
+            if await signal.wait(timeout):
+                return take(run)
+        except asyncio.CancelledError:
+            self._runner.abandon(run)
+            # A second cancel ends only the waiting.
+            await signal.wait(grace(timeout))
+            raise
+        except BaseException:
+            # The loop is going down around us (GeneratorExit): nothing can be awaited any more.
+            if not run.taken:
+                self._runner.abandon(run)
+            raise
+        self._runner.cancel(run)
+        try:
+            await signal.wait(grace(timeout))
+        except BaseException:
+            self._runner.abandon(run)
+            raise
+        if self._runner.leave(run) and not isinstance(run.error, Cancelled):
+            return take(run)
+        if give_up:
+            return None
+        raise DeadlineExceeded(
+            f"not done within {timeout:g} s", hint="allow more time; what was begun is being undone"
+        )
+
+    async def close(self) -> None:
+        """Close the session: every wait in it ends with SessionClosed, its nodes are removed.
+        Closing twice is harmless."""
+        # kazoo's goodbye blocks. The loop must not, and a cancel must not stop it half way.
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._close_runner))
+
+    async def __aenter__(self) -> AioSession:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+
+class _Signal:
+    """An event that any thread may set and a task of one loop awaits."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting any more
+            self._loop.call_soon_threadsafe(self._event.set)
+
+    async def wait(self, timeout: float | None) -> bool:
+        try:
+            await asyncio.wait_for(self._event.wait(), timeout)
+        except TimeoutError:
+            return False
+        return True
+
+
+def _task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    if task is None:
+        raise ZkkitError(
+            "an asyncio session is used outside of a task", hint="call it from a coroutine"
+        )
+    return task
+
+
+class _Connecting:
+    """`await connect(...)` gives the session, `async with connect(...)` closes it as well."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._session: AioSession | None = None
+
+    async def _open(self) -> AioSession:
+        session = AioSession(self._options)
+        try:
+            await session._open()
+        except BaseException:
+            await session.close()
+            raise
+        self._session = session
+        return session
+
+    def __await__(self) -> Generator[Any, None, AioSession]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AioSession:
+        return await self._open()
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+def connect(
+    hosts: str,
+    *,
+    timeout: float = 10.0,
+    connect_timeout: float = 10.0,
+    namespace: str | None = None,
+    auth: Sequence[tuple[str, str]] | None = None,
+    acl: Sequence[Acl] | None = None,
+    tls: Mapping[str, Any] | None = None,
+    retry: RetryPolicy | None = None,
+    node_data: bytes | None = None,
+) -> _Connecting:
+    """As `zkkit.connect`, awaited: `async with zkkit.aio.connect(hosts) as session:`."""
+    return _Connecting(
+        Options.of(
+            hosts,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            namespace=namespace,
+            auth=auth,
+            acl=acl,
+            tls=tls,
+            retry=retry,
+            node_data=node_data,
+        )
+    )

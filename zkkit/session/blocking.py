@@ -1,0 +1,148 @@
+"""The blocking front: `zkkit.connect`. Threads, or greenlets by `handler="gevent"`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..errors import Cancelled, DeadlineExceeded
+from ..retry import RetryPolicy
+from ..scripting import Blocking, Recipe
+from ..steps import Acl, Script, Step
+from .front import Front, grace
+from .options import Options
+from .platforms import platform
+from .run import Run
+from .service import Worker
+
+R = TypeVar("R")
+
+
+class Session(Front[Blocking], Blocking):
+    """A ZooKeeper session that runs scripts and gives their results. Made by `zkkit.connect`."""
+
+    def __init__(self, options: Options, handler: str) -> None:
+        chosen = platform(handler)
+        self._callbacks = Worker(chosen, "zkkit-callbacks")
+        super().__init__(options, chosen, self._callbacks.soon)
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        up = self._platform.waiter()
+        self._runner.on_up.append(up.set)
+        self._runner.open()
+        up.wait(self._options.connect_timeout)
+        self._check_opened()
+        if self._options.namespace:
+            self.run(self._namespace_script(), timeout=self._options.connect_timeout)
+
+    def run(self, script: Script[R] | Step[R], *, timeout: float | None = None) -> R:
+        """Run a script (or take one step) and give its result.
+
+        `timeout` is a deadline for the whole of it: then `DeadlineExceeded` is raised, and the
+        script cleans up in the background. Any exception that strikes the waiting caller
+        (KeyboardInterrupt, a killed greenlet, ...) has the same effect.
+        """
+        result: R = self._await(self._new_run(script, self._platform.actor(), None), timeout, False)
+        return result
+
+    def run_script(
+        self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
+    ) -> Any:
+        run = self._new_run(body, self._platform.actor(), recipe)
+        return self._await(run, timeout, give_up)
+
+    def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
+        waiter = self._platform.waiter()
+        run.on_done.append(waiter.set)
+        try:
+            self._tell(self._runner.start, run)
+            if waiter.wait(timeout):
+                return take(run)
+        except BaseException:
+            if not run.taken:
+                try:
+                    self._tell(self._runner.abandon, run)
+                finally:
+                    # A second interrupt may have struck before the first line was done. It ends
+                    # only the waiting: the clean-up is the session's.
+                    self._tell(self._runner.abandon, run)
+                waiter.wait(grace(timeout))
+            raise
+        self._tell(self._runner.cancel, run)
+        waiter.wait(grace(timeout))
+        if self._runner.leave(run) and not isinstance(run.error, Cancelled):
+            return take(run)
+        if give_up:
+            return None
+        raise DeadlineExceeded(
+            f"not done within {timeout:g} s", hint="allow more time; what was begun is being undone"
+        )
+
+    def _tell(self, function: Callable[[Run], None], run: Run) -> None:
+        """Tell the runner, in such a way that an interrupt can do no harm inside it."""
+        if self._platform.may_be_interrupted():
+            self._runner.hand_over(function, run)
+        else:
+            function(run)
+
+    def close(self) -> None:
+        """Close the session: every wait in it ends with SessionClosed, its nodes are removed.
+        Closing twice is harmless."""
+        self._close_runner()
+        self._callbacks.stop()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def take(run: Run) -> Any:
+    """The outcome of a run that has ended; from here on it is the caller's."""
+    error, result = run.error, run.result
+    run.taken = True
+    if error is not None:
+        raise error
+    return result
+
+
+def connect(
+    hosts: str,
+    *,
+    timeout: float = 10.0,
+    connect_timeout: float = 10.0,
+    namespace: str | None = None,
+    auth: Sequence[tuple[str, str]] | None = None,
+    acl: Sequence[Acl] | None = None,
+    tls: Mapping[str, Any] | None = None,
+    retry: RetryPolicy | None = None,
+    node_data: bytes | None = None,
+    handler: str = "threading",
+) -> Session:
+    """Open a session with the ensemble at `hosts` ("host:port,host:port").
+
+    `timeout` is the session timeout asked for, `connect_timeout` the time to get a session at all.
+    `namespace` is put before every path. `auth` is a list of (scheme, credential), `acl` the
+    default for created nodes, `tls` a mapping with ca, certfile, keyfile, keyfile_password,
+    verify_certs, check_hostname. `retry` says how often recipes begin again after a lost session
+    and reads after a lost connection. `node_data` is what locks write into their nodes (default:
+    this host's address). `handler` is "threading" or "gevent".
+    """
+    options = Options.of(
+        hosts,
+        timeout=timeout,
+        connect_timeout=connect_timeout,
+        namespace=namespace,
+        auth=auth,
+        acl=acl,
+        tls=tls,
+        retry=retry,
+        node_data=node_data,
+    )
+    return Session(options, handler)

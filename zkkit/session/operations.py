@@ -1,0 +1,64 @@
+"""The scripts behind a session's plain operations.
+
+Reads are repeated after a connection loss as the session's retry policy allows. Writes are not:
+their outcome is unknown, and only the caller knows what that means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from ..errors import ConnectionLost, NodeExists, ZkkitError
+from ..paths import levels
+from ..recipes.shared import pause
+from ..retry import RetryPolicy
+from ..steps import Call, Create, Now, Random, Request, Script, Step
+
+R = TypeVar("R")
+
+
+class Outcome(NamedTuple):
+    """What `background` hands to its callback: the step with its result or its error."""
+
+    step: Step[Any]
+    result: Any
+    error: ZkkitError | None
+
+
+def in_background(step: Step[Any], callback: Callable[[Outcome], object]) -> Script[None]:
+    """Take a step, then tell the callback."""
+    try:
+        outcome = Outcome(step, (yield step), None)
+    except ZkkitError as error:
+        outcome = Outcome(step, None, error)
+    yield from Call(callback, outcome)
+
+
+def read(step: Request[R], retry: RetryPolicy) -> Script[R]:
+    """A request that changes nothing, repeated after a connection loss."""
+    began = yield from Now()
+    failures = 0
+    while True:
+        try:
+            return (yield from step)
+        except ConnectionLost:
+            failures += 1
+            elapsed = (yield from Now()) - began
+            delay = retry.delay(failures, elapsed, (yield from Random()))
+            if delay is None:
+                raise
+            yield from pause(delay)
+
+
+def make_namespace(path: str) -> Script[None]:
+    """Make the root of a namespace: plain nodes, since nobody would make a reaped one again."""
+    for level in levels(path):
+        while True:
+            try:
+                yield from Create(level)
+            except NodeExists:
+                pass
+            except ConnectionLost:
+                continue
+            break

@@ -1,0 +1,398 @@
+"""The steps a script can yield, and what it is sent back.
+
+A script is a generator: it yields steps and is sent their results. It never touches a socket,
+a thread or a clock; whoever runs it does (`zkkit.session` on a real ensemble). Steps are values:
+frozen, comparable, and iterable, so that inside a script
+
+    names = yield from Children(path)
+
+is exactly typed. A plain `yield` does the same at run time.
+
+Requests          Create Delete Get Set Exists Children Multi Sync Watch
+Flights           Together
+Waiting           Wait Within
+Other actors      Spawn Stop Call
+The impure world  Guid Now Random SessionId Actor
+The session       Note Look Mark
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+
+from .errors import ZkkitError
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+
+Script: TypeAlias = Generator["Step[Any]", Any, R]
+"""What a script is: yields steps, is sent results, returns an R."""
+
+
+class Step(Generic[R_co]):
+    """One thing a script asks for; `R_co` is the type of what it is sent back."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Generator[Step[Any], Any, R_co]:
+        result: R_co = yield self
+        return result
+
+
+# --- results --------------------------------------------------------------------------
+
+
+class Stat(NamedTuple):
+    """What the server knows about a node. `ephemeral_owner` is a session id, or 0."""
+
+    czxid: int
+    mzxid: int
+    ctime: int
+    mtime: int
+    version: int
+    cversion: int
+    aversion: int
+    ephemeral_owner: int
+    data_length: int
+    children: int
+    pzxid: int
+
+
+class Node(NamedTuple):
+    """A created node: its full path (with the number, if sequential) and its stat."""
+
+    path: str
+    stat: Stat
+
+
+class Data(NamedTuple):
+    """What `Get` gives."""
+
+    data: bytes
+    stat: Stat
+
+
+class FireKind(StrEnum):
+    """What a watch notification says. NONE: the connection broke; all watches are gone."""
+
+    CREATED = "created"
+    DELETED = "deleted"
+    CHANGED = "changed"
+    CHILD = "child"
+    NONE = "none"
+
+
+class Fire(NamedTuple):
+    """One watch notification. For a one-shot watch it never is news, only 'look again'."""
+
+    kind: FireKind
+    path: str
+
+
+class Acl(NamedTuple):
+    """One entry of an access control list."""
+
+    perms: int
+    scheme: str
+    id: str
+
+
+OPEN_ACL = (Acl(31, "world", "anyone"),)
+
+
+class Mode(Enum):
+    """How a node lives. The value is the server's flag."""
+
+    PERSISTENT = 0
+    EPHEMERAL = 1
+    PERSISTENT_SEQUENTIAL = 2
+    EPHEMERAL_SEQUENTIAL = 3
+    CONTAINER = 4
+    PERSISTENT_TTL = 5
+    PERSISTENT_SEQUENTIAL_TTL = 6
+
+    @property
+    def has_ttl(self) -> bool:
+        return self in (Mode.PERSISTENT_TTL, Mode.PERSISTENT_SEQUENTIAL_TTL)
+
+
+# --- requests -------------------------------------------------------------------------
+
+
+class Request(Step[R_co]):
+    """A step that goes to the server. Only these can fly together."""
+
+    __slots__ = ()
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Create(Request[Node]):
+    """Create a node. `acl=None` means the session's; `ttl_ms` goes with the TTL modes only."""
+
+    path: str
+    data: bytes = b""
+    mode: Mode = Mode.PERSISTENT
+    acl: tuple[Acl, ...] | None = None
+    ttl_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode.has_ttl != (self.ttl_ms is not None):
+            raise ValueError(f"Create({self.path}): a TTL mode and ttl_ms go together")
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Request[None]):
+    """Delete a node, if its version fits (-1: any)."""
+
+    path: str
+    version: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Request[Data]):
+    """Read a node. A watch is set only if the node is there."""
+
+    path: str
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Set(Request[Stat]):
+    """Write a node, if its version fits (-1: any)."""
+
+    path: str
+    data: bytes
+    version: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Request["Stat | None"]):
+    """Look whether a node is there. A watch is set in either case: a node that never
+    comes back leaves it behind, so waiting for a node to go wants `Get`."""
+
+    path: str
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Children(Request[tuple[str, ...]]):
+    """The names of a node's children, in no order."""
+
+    path: str
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sync(Request[None]):
+    """Let the server we are connected to catch up with the leader."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Inside `Multi`: the node is there and its version fits (-1: any)."""
+
+    path: str
+    version: int = -1
+
+
+MultiOp: TypeAlias = Create | Delete | Set | Check
+
+
+@dataclass(frozen=True, slots=True)
+class Multi(Request[tuple["str | Stat | None", ...]]):
+    """All or nothing. A Create gives its path, a Set its Stat, the others None."""
+
+    ops: tuple[MultiOp, ...]
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        """The first operation's path: what errors and records speak of."""
+        return self.ops[0].path if self.ops else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Request[None]):
+    """A persistent watch: fires until the run that set it ends.
+
+    After a reconnect the session sets it again and wakes the run with a NONE fire: events may
+    have been missed, so read everything again.
+    """
+
+    path: str
+    recursive: bool = False
+
+
+class Together(Step[R_co]):
+    """Several requests in one flight, in order; not atomic: others' writes may fall between.
+
+    All are sent and all outcomes awaited. Then the first error is raised, or with
+    `settle=True` errors stand as values among the results.
+    """
+
+    __slots__ = ("requests", "settle")
+    requests: tuple[Request[Any], ...]
+    settle: bool
+
+    @overload
+    def __init__(
+        self: Together[tuple[A, B]],
+        a: Request[A],
+        b: Request[B],
+        /,
+        *,
+        settle: Literal[False] = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Together[tuple[A | ZkkitError, B | ZkkitError]],
+        a: Request[A],
+        b: Request[B],
+        /,
+        *,
+        settle: Literal[True],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Together[tuple[Any, ...]], /, *requests: Request[Any], settle: bool = ...
+    ) -> None: ...
+    def __init__(self, *requests: Request[Any], settle: bool = False) -> None:
+        self.requests = requests
+        self.settle = settle
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Together)
+            and self.requests == other.requests
+            and self.settle == other.settle
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.requests, self.settle))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(repr, self.requests))
+        return f"Together({inside}{', settle=True' if self.settle else ''})"
+
+
+# --- waiting --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Step[Fire]):
+    """Wait until a watch of this run fires (or has fired and was not yet taken)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within(Step[R]):
+    """Run `body`, a script or a step, for at most `seconds`; then `TimedOut` is thrown into it,
+    at the place where it stands. The body may clean up; the error comes out here."""
+
+    seconds: float
+    body: Script[R] | Step[R]
+
+
+# --- other actors ---------------------------------------------------------------------
+
+
+class Spawned(NamedTuple):
+    """The handle of a script that runs in the background of this session."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spawn(Step[Spawned]):
+    """Run `script` as a background actor that ends with the session."""
+
+    script: Script[Any]
+    name: str = "background"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Step[None]):
+    """Cancel a background actor and wait until it has cleaned up."""
+
+    spawned: Spawned
+
+
+class Call(Step[Any]):
+    """Run user code outside the script, on the session's callback thread (greenlet, loop)."""
+
+    __slots__ = ("args", "function")
+
+    def __init__(self, function: Callable[..., Any], *args: Any) -> None:
+        self.function = function
+        self.args = args
+
+
+# --- the impure world, as steps -------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Guid(Step[str]):
+    """A fresh guid in its canonical form of 36 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Step[float]):
+    """Seconds on a clock that never goes back; its zero means nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Random(Step[float]):
+    """A random number in [0, 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionId(Step[int]):
+    """The id of the session as it is now; 0 while there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor(Step[Hashable]):
+    """Whoever called: the Thread, greenlet or Task object itself."""
+
+
+# --- what outlives a script -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Step[None]):
+    """Write `value` under `key` into the session's table; None forgets the key."""
+
+    key: Hashable
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Step[Any]):
+    """What the session's table has under `key`, or None."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Step[None]):
+    """Tell the hooks that a node was acquired or is about to be released.
+
+    The runner knows steps, not recipes: what only the recipe can know, it marks.
+    """
+
+    what: Literal["acquired", "released"]
+    path: str
+    zxid: int
+    kind: str = ""
+
+
+def of_step(body: Script[R] | Step[R]) -> Script[R]:
+    """`body` as a script, be it a script or a single step."""
+    return iter(body) if isinstance(body, Step) else body
