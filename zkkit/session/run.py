@@ -46,7 +46,7 @@ class Run:
     """
 
     __slots__ = (
-        "actor", "actor_name", "cancelled", "done", "error", "fires", "flight", "frames",
+        "actor", "actor_name", "began", "cancelled", "done", "error", "fires", "flight", "frames",
         "interrupts", "left", "number", "on_done", "parked_at", "recipe", "refusals", "result",
         "taken", "ticket", "waiting", "watches",
     )  # fmt: skip
@@ -57,6 +57,7 @@ class Run:
         self.actor = actor
         self.actor_name = actor_name(actor)
         self.recipe = recipe
+        self.began = 0
         self.ticket = 0
         self.flight: Flight | None = None
         self.waiting = False

@@ -368,6 +368,7 @@ class Runner:
     def _enter(self, run: Run) -> None:
         self._numbers += 1
         run.number = self._numbers
+        run.began = time.monotonic_ns()
         self._runs[run.number] = run
         self._ready.append((run, run.ticket, None, None))
 
@@ -626,7 +627,7 @@ class Runner:
     def _mark(self, run: Run, step: Mark) -> None:
         key = (step.path, step.zxid)
         at = time.monotonic_ns()
-        duration = 0
+        duration = at - run.began
         if step.what == "released":
             held = self._held.pop(key, None)
             duration = at - held.since if held else 0
@@ -642,10 +643,12 @@ class Runner:
     ) -> None:
         hooks, run = self.hooks, flight.run
         if hooks.step:
-            latency = time.monotonic_ns() - flight.started
+            # t_ns - duration is the moment the flight took off: the same for all its members.
+            at = time.monotonic_ns()
             cause = type(error).__name__ if error is not None else ""
-            kind = type(step).__name__
-            self._emit("step", step.path, kind, run, cause=cause, duration=latency)
+            kind, zxid = type(step).__name__, self._transport.last_zxid
+            latency = at - flight.started
+            self._emit("step", step.path, kind, run, zxid, cause, duration=latency, at=at)
         if error is not None:
             return
         if hooks.node_created and type(step) is Create:
@@ -662,15 +665,12 @@ class Runner:
         zxid: int = 0,
         cause: str = "",
         duration: int = 0,
+        at: int = 0,
     ) -> None:
         actor, recipe = (run.actor_name, run.recipe) if run is not None else ("", "")
-        self.hooks.emit(
-            hook,
-            Event(
-                time.monotonic_ns(), self._clock.session_id, actor, recipe, path, kind, zxid,
-                cause, duration,
-            ),
-        )  # fmt: skip
+        at = at or time.monotonic_ns()
+        session = self._clock.session_id
+        self.hooks.emit(hook, Event(at, session, actor, recipe, path, kind, zxid, cause, duration))
 
     def _change_state(self, state: str) -> None:
         if self.state != state:

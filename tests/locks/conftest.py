@@ -1,0 +1,138 @@
+"""The lock suite runs on every front: gevent in a process of its own (test_gevent.py starts it)."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+from zkkit import HerdLock, ReentrantLock
+from zkkit.ensemble import LocalEnsemble
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fronts import KINDS, Front, eventually
+
+FRONTS = os.environ.get("ZKKIT_TEST_FRONTS", "threads,asyncio").split(",")
+
+
+@pytest.fixture(params=FRONTS)
+def front(request: pytest.FixtureRequest) -> Iterator[Front]:
+    """The front to test; afterwards nothing of it may be left running."""
+    before = set(threading.enumerate())
+    front = KINDS[request.param]()
+    yield front
+    front.end()
+    assert eventually(lambda: not _new_threads(before), 10), _new_threads(before)
+
+
+def _new_threads(before: set[threading.Thread]) -> list[threading.Thread]:
+    return [t for t in threading.enumerate() if t not in before and t.is_alive()]
+
+
+@pytest.fixture(params=[ReentrantLock, HerdLock])
+def lock_class(request: pytest.FixtureRequest) -> Any:
+    """Each lock in turn."""
+    return request.param
+
+
+@pytest.fixture
+def witness(zk_hosts: str) -> Iterator[KazooClient]:
+    """A plain kazoo client that looks at the nodes from outside."""
+    if "gevent" in FRONTS:
+        from kazoo.handlers.gevent import SequentialGeventHandler
+
+        client = KazooClient(zk_hosts, handler=SequentialGeventHandler())
+    else:
+        client = KazooClient(zk_hosts)
+    client.start()
+    yield client
+    client.stop()
+    client.close()
+
+
+@pytest.fixture
+def contenders(witness: KazooClient) -> Callable[[str], list[str]]:
+    """The names below a lock's path; none if there is no such node."""
+
+    def look(path: str) -> list[str]:
+        try:
+            return witness.retry(witness.get_children, path)
+        except NoNodeError:
+            return []
+
+    return look
+
+
+@pytest.fixture
+def left_clean(
+    zk_ensemble: LocalEnsemble, contenders: Callable[[str], list[str]]
+) -> Callable[..., None]:
+    """Says that nothing is left of a lock: no contender, no watch on any server."""
+
+    def check(path: str, *, within: float = 15.0) -> None:
+        assert eventually(lambda: not contenders(path), within), contenders(path)
+        assert eventually(lambda: watches(zk_ensemble) == 0, within), [
+            zk_ensemble.four_letter(node, "wchp") for node in zk_ensemble.nodes
+        ]
+
+    return check
+
+
+def watches(ensemble: LocalEnsemble) -> int:
+    """How many watches all servers together hold."""
+    total = 0
+    for node in ensemble.nodes:
+        answer = ensemble.four_letter(node, "wchs")
+        found = re.search(r"Total watches:(\d+)", answer)
+        assert found, answer
+        total += int(found[1])
+    return total
+
+
+class Moment:
+    """An instrument that tells when so many events of a kind have happened."""
+
+    def __init__(self, **counts: int) -> None:
+        self._left = dict(counts)
+        self._done = threading.Event()
+        for name in counts:
+            setattr(self, name, self._counter(name))
+
+    def _counter(self, name: str) -> Callable[[Any], None]:
+        def count(event: Any) -> None:
+            self._left[name] -= 1
+            if all(left <= 0 for left in self._left.values()):
+                self._done.set()
+
+        return count
+
+    def wait(self, seconds: float = 20.0) -> bool:
+        assert self._done.wait(seconds), self._left
+        return True
+
+
+@pytest.fixture
+def when() -> Callable[..., Moment]:
+    """`when(session, watch_set=2)` can be awaited: two watches were set from now on."""
+
+    def watch(*sessions: Any, **counts: int) -> Moment:
+        moment = Moment(**counts)
+        for session in sessions:
+            session.hooks.add(moment)
+        return moment
+
+    return watch
+
+
+@pytest.fixture
+def clock() -> Callable[[], float]:
+    return time.monotonic

@@ -1,0 +1,300 @@
+"""One way to drive a session on threads, on gevent and on asyncio, so that one suite serves all.
+
+A test says what an actor does by a function of no arguments, `lambda: lock.acquire()`. On asyncio
+it gives a coroutine, which the actor awaits; otherwise the result itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import queue
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+import zkkit
+
+Job = Callable[[], Any]
+PATIENCE = 30.0
+
+
+def eventually(question: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """Ask until the answer is true; gives the last answer."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer or time.monotonic() > deadline:
+            return answer
+        time.sleep(0.02)
+
+
+class Actor(ABC):
+    """Somebody who does one job after the other."""
+
+    @abstractmethod
+    def begin(self, job: Job) -> Future[Any]:
+        """Start a job; its outcome comes as a future."""
+
+    def call(self, job: Job) -> Any:
+        """Do a job and give its result."""
+        return self.begin(job).result(PATIENCE)
+
+    @abstractmethod
+    def end(self) -> None: ...
+
+
+class Front(ABC):
+    """A kind of session and its kind of actors."""
+
+    name: str
+
+    def __init__(self) -> None:
+        self._actors: list[Actor] = []
+
+    @abstractmethod
+    def connect(self, hosts: str, **options: Any) -> Any:
+        """A session that is open."""
+
+    @abstractmethod
+    def close(self, session: Any) -> None: ...
+
+    @abstractmethod
+    def _new_actor(self) -> Actor: ...
+
+    @abstractmethod
+    def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
+        """Do `job` and interrupt it as often as there are moments, each time when the moment
+        has come (it returns). Gives what the job raised."""
+
+    @contextmanager
+    def session(self, hosts: str, **options: Any) -> Iterator[Any]:
+        options.setdefault("timeout", 6.0)
+        session = self.connect(hosts, **options)
+        try:
+            yield session
+        finally:
+            self.close(session)
+
+    def actor(self) -> Actor:
+        actor = self._new_actor()
+        self._actors.append(actor)
+        return actor
+
+    def actors(self, count: int) -> list[Actor]:
+        return [self.actor() for _ in range(count)]
+
+    def call(self, job: Job) -> Any:
+        """Do a job in an actor of its own."""
+        return self.actor().call(job)
+
+    def end(self) -> None:
+        for actor in self._actors:
+            actor.end()
+
+
+def _settle(future: Future[Any], job: Job) -> None:
+    try:
+        future.set_result(job())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+# --- threads ------------------------------------------------------------------------------
+
+
+class ThreadActor(Actor):
+    def __init__(self) -> None:
+        self._jobs: queue.Queue[Any] = queue.Queue()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            _settle(*item)
+            del item
+
+    def begin(self, job: Job) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._jobs.put((future, job))
+        return future
+
+    def end(self) -> None:
+        self._jobs.put(None)
+        self._thread.join(PATIENCE)
+
+
+class Threads(Front):
+    name = "threads"
+
+    def connect(self, hosts: str, **options: Any) -> Any:
+        return zkkit.connect(hosts, **options)
+
+    def close(self, session: Any) -> None:
+        session.close()
+
+    def _new_actor(self) -> Actor:
+        return ThreadActor()
+
+    def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
+        """A signal handler that raises in the main thread, as Ctrl-C does."""
+
+        def raise_interrupt(number: int, frame: Any) -> None:
+            raise KeyboardInterrupt
+
+        def strike() -> None:
+            for moment in moments:
+                moment()
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+        before = signal.signal(signal.SIGUSR1, raise_interrupt)
+        striker = threading.Thread(target=strike, daemon=True)
+        caught: BaseException | None = None
+        try:
+            try:
+                striker.start()
+                job()
+            except BaseException as error:
+                caught = error
+            striker.join(PATIENCE)
+        except KeyboardInterrupt:
+            striker.join(PATIENCE)  # a late one
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        return caught
+
+
+# --- asyncio ------------------------------------------------------------------------------
+
+
+class TaskActor(Actor):
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._jobs: asyncio.Queue[Any] = asyncio.Queue()
+        self.task: asyncio.Task[None] = asyncio.run_coroutine_threadsafe(
+            self._spawn(), loop
+        ).result(PATIENCE)
+
+    async def _spawn(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        while (item := await self._jobs.get()) is not None:
+            future, job = item
+            try:
+                outcome = job()
+                future.set_result(await outcome if inspect.isawaitable(outcome) else outcome)
+            except BaseException as error:
+                future.set_exception(error)
+            del item, future, job
+
+    def begin(self, job: Job) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._loop.call_soon_threadsafe(self._jobs.put_nowait, (future, job))
+        return future
+
+    def interrupt(self) -> None:
+        self._loop.call_soon_threadsafe(self.task.cancel)
+
+    def end(self) -> None:
+        self._loop.call_soon_threadsafe(self._jobs.put_nowait, None)
+
+
+class Asyncio(Front):
+    name = "asyncio"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def connect(self, hosts: str, **options: Any) -> Any:
+        async def opened() -> Any:
+            return await zkkit.aio.connect(hosts, **options)
+
+        return asyncio.run_coroutine_threadsafe(opened(), self.loop).result(PATIENCE)
+
+    def close(self, session: Any) -> None:
+        asyncio.run_coroutine_threadsafe(session.close(), self.loop).result(PATIENCE)
+
+    def _new_actor(self) -> TaskActor:
+        return TaskActor(self.loop)
+
+    def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
+        actor = self._new_actor()
+        future = actor.begin(job)
+        for moment in moments:
+            moment()
+            actor.interrupt()
+        caught = future.exception(PATIENCE)
+        actor.end()
+        return caught
+
+    def end(self) -> None:
+        super().end()
+        asyncio.run_coroutine_threadsafe(self.loop.shutdown_default_executor(), self.loop).result(
+            PATIENCE
+        )
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(PATIENCE)
+        self.loop.close()
+
+
+# --- gevent: only in a process that was patched from the start -------------------------------
+
+
+class GreenletActor(Actor):
+    def __init__(self) -> None:
+        import gevent
+
+        self._jobs: queue.Queue[Any] = queue.Queue()
+        self.greenlet = gevent.spawn(self._work)
+
+    def _work(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            _settle(*item)
+            del item
+
+    def begin(self, job: Job) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._jobs.put((future, job))
+        return future
+
+    def interrupt(self) -> None:
+        self.greenlet.kill(block=False)
+
+    def end(self) -> None:
+        self._jobs.put(None)
+
+
+class Gevent(Front):
+    name = "gevent"
+
+    def connect(self, hosts: str, **options: Any) -> Any:
+        return zkkit.connect(hosts, handler="gevent", **options)
+
+    def close(self, session: Any) -> None:
+        session.close()
+
+    def _new_actor(self) -> GreenletActor:
+        return GreenletActor()
+
+    def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
+        actor = self._new_actor()
+        future = actor.begin(job)
+        for moment in moments:
+            moment()
+            actor.interrupt()
+        caught = future.exception(PATIENCE)
+        actor.end()
+        return caught
+
+
+KINDS: dict[str, type[Front]] = {"threads": Threads, "asyncio": Asyncio, "gevent": Gevent}

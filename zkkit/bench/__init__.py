@@ -1,0 +1,1 @@
+"""Experiments: designs, witnesses, peers, results."""
