@@ -278,8 +278,7 @@ def test_closing_ends_waits(front, lock_class, zk_hosts, zk_path, when, left_cle
         waiting = front.connect(zk_hosts, timeout=6.0)
         queued = when(waiting, watch_set=1)
         jobs = [
-            actor.begin(lambda: lock_class(waiting, zk_path).acquire())
-            for actor in front.actors(3)
+            actor.begin(lambda: lock_class(waiting, zk_path).acquire()) for actor in front.actors(3)
         ]
         queued.wait()
         front.close(waiting)

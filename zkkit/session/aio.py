@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from ..errors import Cancelled, DeadlineExceeded, ZkkitError
@@ -65,7 +64,12 @@ class AioSession(Front[Awaiting], Awaiting):
 
     async def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
         signal = _Signal()
-        run.on_done.append(signal.set)
+
+        def tell() -> None:
+            if not signal.set():
+                self._runner.abandon(run)  # the loop was closed under us: nobody takes the result
+
+        run.on_done.append(tell)
         try:
             self._runner.start(run)
             if await signal.wait(timeout):
@@ -114,9 +118,13 @@ class _Signal:
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
 
-    def set(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody is waiting any more
+    def set(self) -> bool:
+        """False if the loop is closed: then nobody can be waiting any more."""
+        try:
             self._loop.call_soon_threadsafe(self._event.set)
+        except RuntimeError:
+            return False
+        return True
 
     async def wait(self, timeout: float | None) -> bool:
         try:

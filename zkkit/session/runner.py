@@ -116,7 +116,7 @@ class Runner:
         self._ready: deque[tuple[Run, int, Any, BaseException | None]] = deque()
         self._draining = False
         self._watches: WatchTable[Run] = WatchTable(self._remove_watch)
-        self.on_up: list[Callable[[], None]] = []
+        self.on_up: list[Callable[[], object]] = []
         """Called once each when the session is connected or can no longer be."""
         self._instant: dict[type, Callable[[Run, Any], Any]] = {
             Guid: lambda run, step: str(uuid.uuid4()),

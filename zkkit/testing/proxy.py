@@ -48,6 +48,7 @@ class Proxy:
         self._delay = 0.0
         self._cut = False
         self._frozen = False
+        self._muted = False
         self._closing = False
         self._bell, self._ring = socket.socketpair()  # wakes the thread when a rule changes
         self._selector = selectors.DefaultSelector()
@@ -80,15 +81,20 @@ class Proxy:
         with self._rules():
             self._delay = seconds
 
-    def freeze(self) -> None:
-        """Move no byte in either direction until `thaw()`; connections open and stay open."""
+    def freeze(self, *, replies_only: bool = False) -> None:
+        """Move no byte in either direction until `thaw()`; connections open and stay open.
+
+        With `replies_only` requests still arrive: the servers hear the client, pings and all, and
+        keep its session, while the client hears nothing.
+        """
         with self._rules():
-            self._frozen = True
+            self._frozen = not replies_only
+            self._muted = replies_only
 
     def thaw(self) -> None:
         """Go on after `freeze()`: what was held back is delivered."""
         with self._rules():
-            self._frozen = False
+            self._frozen = self._muted = False
 
     def lose_reply(self, op: str | int = "create", count: int = 1) -> Loss:
         """Lose the reply to each of the next `count` requests of a kind.
@@ -184,7 +190,7 @@ class Proxy:
             if not connection.established:
                 wanted[connection.server] = selectors.EVENT_WRITE
                 continue
-            for stream in (connection.up, connection.down):
+            for stream in self._flowing(connection):
                 if stream.hungry:
                     wanted[stream.source] = wanted.get(stream.source, 0) | selectors.EVENT_READ
                 if stream.due is not None and stream.due <= now:  # its sink was full
@@ -207,7 +213,7 @@ class Proxy:
         """How long until something held back is due; None for no end."""
         if self._frozen:
             return None
-        streams = [s for each in self._connections for s in (each.up, each.down)]
+        streams = [s for each in self._connections for s in self._flowing(each)]
         ahead = [s.due - now for s in streams if s.due is not None and s.due > now]
         return min(ahead, default=None)
 
@@ -240,10 +246,14 @@ class Proxy:
                 return True
             connection.established = True
         now = time.monotonic()
-        for stream in (connection.up, connection.down):
+        flowing = self._flowing(connection)
+        for stream in flowing:
             if stream.source in ready and stream.hungry:
                 self._read(connection, stream, now + self._delay)
-        return connection.up.move(now) or connection.down.move(now)
+        return any(stream.move(now) for stream in flowing)
+
+    def _flowing(self, connection: Connection) -> tuple[Stream, ...]:
+        return (connection.up,) if self._muted else (connection.up, connection.down)
 
     def _read(self, connection: Connection, stream: Stream, due: float) -> None:
         try:

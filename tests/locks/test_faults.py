@@ -1,0 +1,308 @@
+"""Real faults on real servers, on every front.
+
+After each: no orphan, no hang, no watch left, `hold.valid` false in time and never true again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fronts import eventually
+from test_contract import Room, finish, visit
+
+from zkkit import HerdLock, ReentrantLock
+from zkkit.testing import expire
+
+SHORT = 2.0
+"""A session timeout that a test can outwait."""
+
+
+@contextmanager
+def frozen(ensemble: Any) -> Iterator[None]:
+    """All servers stopped in their tracks (SIGSTOP), and going on afterwards."""
+    for node in ensemble.nodes:
+        ensemble.pause(node)
+    try:
+        yield
+    finally:
+        for node in ensemble.nodes:
+            ensemble.resume(node)
+
+
+def kill_session(hosts: str, session: Any) -> None:
+    """Expire a session for real."""
+    expire(hosts, session.kazoo._session_id, session.kazoo._session_passwd)
+
+
+@pytest.mark.concurrent
+def test_leader_killed_while_twenty_contend(front, zk_ensemble, zk_hosts, zk_path, left_clean):
+    """An election in the middle of a crowd: everybody gets the lock, nobody together."""
+    room = Room()
+    sessions = [front.connect(zk_hosts, timeout=10.0) for _ in range(20)]
+    leader = zk_ensemble.leader()
+    try:
+        jobs = []
+        for number, session in enumerate(sessions):
+            jobs += visit(front.actor(), ReentrantLock(session, zk_path), room, number, 2)
+        assert eventually(lambda: len(room.visits) >= 3)
+        zk_ensemble.kill(leader)
+        finish(jobs)
+    finally:
+        zk_ensemble.restart(leader)
+        for session in sessions:
+            front.close(session)
+    assert room.overlaps == 0
+    assert len(room.visits) == 40
+    left_clean(zk_path)
+
+
+def test_the_holders_session_expires(front, lock_class, zk_hosts, zk_path, when, left_clean):
+    """The hold is invalid at once, its owner is told, the next one gets the lock."""
+    lost = threading.Event()
+    with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
+        owner = front.actor()
+        lock = lock_class(holder, zk_path)
+        hold = owner.call(lambda: lock.acquire())
+        hold.on_lost(lost.set)
+        queued = when(waiter, watch_set=1)
+        second = lock_class(waiter, zk_path)
+        next_one = front.actor()
+        job = next_one.begin(lambda: second.acquire())
+        queued.wait()
+        kill_session(zk_hosts, holder)
+        assert lost.wait(5)
+        assert not hold.valid
+        assert job.result(10).valid
+        assert not owner.call(lambda: hold.check())
+        owner.call(lambda: lock.release())  # nothing to do, and no error
+        next_one.call(lambda: second.release())
+        again = owner.call(lambda: lock.acquire(timeout=10))
+        assert again.valid and again.token > hold.token
+        assert not hold.valid
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+
+
+def test_reentry_after_expiry_is_no_reentry(front, zk_hosts, zk_path, when):
+    """A lost hold does not let its old owner in again while another has the lock (C-2)."""
+    with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
+        owner = front.actor()
+        lock = ReentrantLock(holder, zk_path)
+        hold = owner.call(lambda: lock.acquire())
+        queued = when(waiter, watch_set=1)
+        job = front.actor().begin(lambda: ReentrantLock(waiter, zk_path).acquire())
+        queued.wait()
+        kill_session(zk_hosts, holder)
+        assert job.result(10).valid
+        assert eventually(lambda: not hold.valid, 5)
+        assert owner.call(lambda: lock.acquire(timeout=0.5)) is None
+        assert not hold.valid
+
+
+def test_a_waiters_session_expires(front, lock_class, zk_hosts, zk_path, when, left_clean):
+    """A waiter whose session is lost begins again in the new one, and gets the lock."""
+    with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
+        owner = front.actor()
+        lock = lock_class(holder, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(waiter, watch_set=1)
+        job = front.actor().begin(lambda: lock_class(waiter, zk_path).acquire())
+        queued.wait()
+        old = waiter.session_id
+        again = when(waiter, watch_set=1)
+        kill_session(zk_hosts, waiter)
+        again.wait()
+        owner.call(lambda: lock.release())
+        hold = job.result(10)
+        assert hold.valid and hold.session_id == waiter.session_id != old
+
+
+def test_servers_frozen_longer_than_the_session(
+    front, lock_class, zk_ensemble, zk_hosts, zk_path, when, left_clean, clock
+):
+    """Frozen servers: holds end by our own clock, deadlines are kept, nobody is left behind."""
+    lost = threading.Event()
+    with (
+        front.session(zk_hosts, timeout=SHORT) as holder,
+        front.session(zk_hosts, timeout=SHORT) as waiter,
+    ):
+        owner, patient, hasty = front.actors(3)
+        lock = lock_class(holder, zk_path)
+        hold = owner.call(lambda: lock.acquire())
+        hold.on_lost(lost.set)
+        second = lock_class(waiter, zk_path)
+        queued = when(waiter, watch_set=2)
+        job = patient.begin(lambda: second.acquire())
+        hurried = hasty.begin(lambda: second.acquire(timeout=1.5))
+        queued.wait()
+        with frozen(zk_ensemble):
+            began = clock()
+            assert hurried.result(5) is None
+            assert clock() - began < 1.5 + 1
+            assert eventually(lambda: not hold.valid, SHORT + 1)
+            assert clock() - began < SHORT + 1
+            assert lost.wait(2)
+            began = clock()
+            assert hasty.call(lambda: second.acquire(timeout=0.5)) is None
+            assert clock() - began < 0.5 + 1
+            assert eventually(lambda: clock() - began > SHORT)  # the servers' clock runs, too
+        assert not hold.valid
+        got = job.result(20)
+        assert got.valid
+        assert not hold.valid
+        patient.call(lambda: second.release())
+        left_clean(zk_path)
+        assert not hold.valid
+
+
+def test_lost_by_our_clock_but_kept_by_the_server(
+    front, lock_class, zk_proxy, zk_path, contenders, left_clean, clock
+):
+    """The server would keep the session: we close it, its node goes, the hold stays invalid."""
+    with front.session(zk_proxy.hosts, timeout=SHORT) as session:
+        owner = front.actor()
+        lock = lock_class(session, zk_path)
+        hold = owner.call(lambda: lock.acquire())
+        old = session.session_id
+        zk_proxy.freeze(replies_only=True)
+        began = clock()
+        assert eventually(lambda: not hold.valid, SHORT + 1)
+        # The server hears us all the time: it keeps the node, whatever our clock says.
+        while clock() - began < SHORT * 2:
+            assert len(contenders(zk_path)) == 1
+            time.sleep(0.1)
+        zk_proxy.thaw()
+        assert eventually(lambda: session.session_id not in (0, old), 10)
+        left_clean(zk_path, within=1.5)
+        assert not hold.valid
+        again = owner.call(lambda: lock.acquire(timeout=5))
+        assert again.valid and not hold.valid
+        owner.call(lambda: lock.release())
+
+
+def test_a_waiter_is_interrupted(front, lock_class, zk_hosts, zk_path, when, left_clean):
+    """An interrupt ends the wait with its own exception; the contender is gone."""
+    with front.session(zk_hosts) as session:
+        owner = front.actor()
+        lock = lock_class(session, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(session, watch_set=1)
+        caught = front.interrupted(lambda: lock.acquire(), queued.wait)
+        assert caught is not None and not isinstance(caught, Exception)
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+
+
+def test_a_waiter_is_interrupted_twice_on_frozen_servers(
+    front, lock_class, zk_ensemble, zk_hosts, zk_path, when, left_clean, clock
+):
+    """A second interrupt, in the midst of a clean-up that cannot proceed, ends only the waiting."""
+    with front.session(zk_hosts) as session:
+        owner = front.actor()
+        lock = lock_class(session, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(session, watch_set=1)
+        freezing = frozen(zk_ensemble)
+
+        def first() -> None:
+            queued.wait()
+            freezing.__enter__()
+
+        began = clock()
+        try:
+            caught = front.interrupted(lambda: lock.acquire(), first, lambda: time.sleep(0.01))
+            assert caught is not None and not isinstance(caught, Exception)
+            assert clock() - began < 10
+        finally:
+            freezing.__exit__(None, None, None)
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+
+
+@pytest.mark.parametrize("op", ["create", "get", "children"])
+def test_interrupted_with_the_request_under_way(front, zk_proxy, zk_path, op, left_clean, witness):
+    """An interrupt before any reply: the request still arrives, and is undone."""
+    witness.create(zk_path)
+    with front.session(zk_proxy.hosts) as session:
+        lock = ReentrantLock(session, zk_path)
+        sent = zk_proxy.requests[op]
+        zk_proxy.freeze(replies_only=True)
+        caught = front.interrupted(
+            lambda: lock.acquire(), lambda: eventually(lambda: zk_proxy.requests[op] > sent, 0.3)
+        )
+        zk_proxy.thaw()
+        assert caught is not None and not isinstance(caught, Exception)
+        left_clean(zk_path)
+
+
+@pytest.mark.concurrent
+def test_twenty_leave_together(front, lock_class, zk_hosts, zk_path, when, left_clean):
+    """Twenty waiters are killed (or time out) at once: none leaves a contender."""
+    with front.session(zk_hosts) as session:
+        owner = front.actor()
+        lock = lock_class(session, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(session, watch_set=20)
+        crowd = front.actors(20)
+        timeout = 1.0 if front.name == "threads" else None
+        jobs = [actor.begin(lambda: lock.acquire(timeout=timeout)) for actor in crowd]
+        queued.wait()
+        if front.name == "threads":  # threads cannot be killed: their deadline comes
+            assert finish(jobs) == [None] * 20
+        else:
+            for actor in crowd:
+                actor.interrupt()
+            assert all(not isinstance(job.exception(10), Exception) for job in jobs)
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+
+
+def test_two_wait_for_one_node_and_one_leaves(front, zk_hosts, zk_path, when, left_clean):
+    """Two actors of one session watch the same node; the watch outlives the first to leave."""
+    with front.session(zk_hosts) as holder, front.session(zk_hosts) as session:
+        owner, stays, leaves = front.actors(3)
+        lock = HerdLock(holder, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(session, watch_set=2)
+        job = stays.begin(lambda: HerdLock(session, zk_path).acquire())
+        gone = leaves.begin(lambda: HerdLock(session, zk_path).acquire(timeout=0.5))
+        queued.wait()
+        assert gone.result(5) is None
+        owner.call(lambda: lock.release())
+        assert job.result(10).valid
+
+
+@pytest.mark.concurrent
+def test_a_grant_at_the_moment_of_leaving(front, zk_hosts, zk_path, when, left_clean):
+    """Grant and interrupt race: either the caller has the hold, or nobody has."""
+    with front.session(zk_hosts) as session:
+        lock = ReentrantLock(session, zk_path)
+        owner = front.actor()
+        for _ in range(10):
+            owner.call(lambda: lock.acquire())
+            queued = when(session, watch_set=1)
+
+            def race(queued: Any = queued) -> None:
+                queued.wait()
+                owner.begin(lambda: lock.release())
+
+            def take_and_release() -> Any:
+                return take_async(lock) if front.name == "asyncio" else take(lock)
+
+            front.interrupted(take_and_release, race)
+            left_clean(zk_path)
+
+
+def take(lock: Any) -> None:
+    with lock:
+        pass
+
+
+async def take_async(lock: Any) -> None:
+    async with lock:
+        pass

@@ -1,0 +1,139 @@
+"""What only one of the fronts can suffer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import threading
+from typing import Any
+
+import pytest
+from fronts import eventually
+
+import zkkit
+from zkkit import ReentrantLock
+
+
+def only(front: Any, name: str) -> None:
+    if front.name != name:
+        pytest.skip(f"for {name} only")
+
+
+def test_gevent_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
+    """gevent.Timeout passes through an acquire unharmed, and leaves no contender."""
+    only(front, "gevent")
+    import gevent
+
+    with front.session(zk_hosts) as session:
+        lock = lock_class(session, zk_path)
+        owner = front.actor()
+        owner.call(lambda: lock.acquire())
+
+        def hurry() -> None:
+            with gevent.Timeout(0.3):
+                lock.acquire()
+
+        caught = front.actor().begin(hurry).exception(10)
+        assert isinstance(caught, gevent.Timeout)
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+
+
+def test_asyncio_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
+    """asyncio.timeout cancels an acquire, which leaves no contender."""
+    only(front, "asyncio")
+    with front.session(zk_hosts) as session:
+        lock = lock_class(session, zk_path)
+        owner = front.actor()
+        owner.call(lambda: lock.acquire())
+
+        async def hurry() -> None:
+            async with asyncio.timeout(0.3):
+                await lock.acquire()
+
+        assert isinstance(front.actor().begin(hurry).exception(10), TimeoutError)
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+
+
+def test_a_loop_closed_under_a_waiting_task(front, lock_class, zk_hosts, zk_path, left_clean, when):
+    """The loop is gone with a task still waiting: the contender goes, another loop can close."""
+    only(front, "asyncio")
+    with front.session(zk_hosts) as holder:
+        owner = front.actor()
+        lock = lock_class(holder, zk_path)
+        owner.call(lambda: lock.acquire())
+        loop = asyncio.new_event_loop()
+        session: Any = loop.run_until_complete(_connected(zk_hosts))
+        queued = when(session, watch_set=1)
+        task = loop.create_task(lock_class(session, zk_path).acquire())
+        while not queued._done.is_set():
+            loop.run_until_complete(asyncio.sleep(0.01))
+        task._log_destroy_pending = False  # what this test is about
+        loop.close()
+        owner.call(lambda: lock.release())
+        left_clean(zk_path)
+        asyncio.run(session.close())
+
+
+async def _connected(hosts: str) -> Any:
+    return await zkkit.aio.connect(hosts, timeout=6.0)
+
+
+@pytest.mark.concurrent
+def test_a_storm_of_interrupts(front, zk_hosts, zk_path, left_clean):
+    """Ctrl-C at any bytecode of acquire and release: no orphan, no hang."""
+    only(front, "threads")
+    rng = random.Random(7)
+    struck = 0
+    with front.session(zk_hosts) as session:
+        lock = ReentrantLock(session, zk_path)
+        for _ in range(60):
+            pause = rng.uniform(0.0001, 0.008)
+            struck += _interrupt_after(pause, lambda: _use(lock))
+            _release_if_held(lock)
+        left_clean(zk_path)
+    assert struck > 10
+
+
+def _use(lock: Any) -> None:
+    for _ in range(3):
+        lock.acquire()
+        lock.release()
+
+
+def _release_if_held(lock: Any) -> None:
+    """The interrupt may have struck between the return of acquire and the next line."""
+    for _ in range(3):
+        try:
+            lock.release()
+        except zkkit.errors.NotOwner:
+            return
+
+
+def _interrupt_after(seconds: float, job: Any) -> bool:
+    """Whether the signal struck inside `job`."""
+
+    def strike(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, strike)
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    inside = False
+    try:
+        timer.start()
+        try:
+            job()
+        except KeyboardInterrupt:
+            inside = True
+        if not inside:
+            timer.join()
+            eventually(lambda: False, 0.05)  # let it strike out here
+    except KeyboardInterrupt:
+        pass
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    return inside
