@@ -219,7 +219,7 @@ class Runner:
                 self._end(
                     SessionClosed("the session is closed", hint="open a new one with zkkit.connect")
                 )
-        self._transport.close(patience)
+        self._transport.shut_down(patience)
         self._service.stop()
 
     def _end(self, error: SessionClosed) -> None:
@@ -336,7 +336,7 @@ class Runner:
         if clock.session_id:
             # A server that still answers would keep the session going: it must be closed, and
             # that is done when kazoo connects with it again.
-            self._transport.drop()
+            self._transport.hang_up()
 
     def _lose(self, error: SessionLost) -> None:
         """The session is over, by whichever clock: tell everybody who lived in it."""
