@@ -11,12 +11,11 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import Cancelled, DeadlineExceeded, ZkkitError
+from ..errors import ZkkitError
 from ..retry import RetryPolicy
 from ..scripting import Awaiting, Recipe
 from ..steps import Acl, Script, Step
-from .blocking import take
-from .front import Front, grace
+from .front import Front, grace, take, take_late
 from .options import Options
 from .platforms import Threads
 from .run import Run
@@ -81,7 +80,7 @@ class AioSession(Front[Awaiting], Awaiting):
             raise
         except BaseException:
             # The loop is going down around us (GeneratorExit): nothing can be awaited any more.
-            if not run.taken:
+            if run.unclaimed:
                 self._runner.abandon(run)
             raise
         self._runner.cancel(run)
@@ -90,13 +89,7 @@ class AioSession(Front[Awaiting], Awaiting):
         except BaseException:
             self._runner.abandon(run)
             raise
-        if self._runner.leave(run) and not isinstance(run.error, Cancelled):
-            return take(run)
-        if give_up:
-            return None
-        raise DeadlineExceeded(
-            f"not done within {timeout:g} s", hint="allow more time; what was begun is being undone"
-        )
+        return take_late(run, timeout, give_up)
 
     async def close(self) -> None:
         """Close the session: every wait in it ends with SessionClosed, its nodes are removed.

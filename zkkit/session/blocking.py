@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import Cancelled, DeadlineExceeded
 from ..retry import RetryPolicy
 from ..scripting import Blocking, Recipe
 from ..steps import Acl, Script, Step
-from .front import Front, grace
+from .front import Front, grace, take, take_late
 from .options import Options
 from .platforms import platform
 from .run import Run
@@ -64,7 +63,7 @@ class Session(Front[Blocking], Blocking):
             if waiter.wait(timeout):
                 return take(run)
         except BaseException:
-            if not run.taken:
+            if run.unclaimed:
                 try:
                     self._tell(self._runner.abandon, run)
                 finally:
@@ -75,13 +74,7 @@ class Session(Front[Blocking], Blocking):
             raise
         self._tell(self._runner.cancel, run)
         waiter.wait(grace(timeout))
-        if self._runner.leave(run) and not isinstance(run.error, Cancelled):
-            return take(run)
-        if give_up:
-            return None
-        raise DeadlineExceeded(
-            f"not done within {timeout:g} s", hint="allow more time; what was begun is being undone"
-        )
+        return take_late(run, timeout, give_up)
 
     def _tell(self, function: Callable[[Run], None], run: Run) -> None:
         """Tell the runner, in such a way that an interrupt can do no harm inside it."""
@@ -101,15 +94,6 @@ class Session(Front[Blocking], Blocking):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def take(run: Run) -> Any:
-    """The outcome of a run that has ended; from here on it is the caller's."""
-    error, result = run.error, run.result
-    run.taken = True
-    if error is not None:
-        raise error
-    return result
 
 
 def connect(

@@ -9,7 +9,16 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import AuthFailed, ConnectFailed, ForkedSession, NotAStep, SessionClosed, ZkkitError
+from ..errors import (
+    AuthFailed,
+    Cancelled,
+    ConnectFailed,
+    DeadlineExceeded,
+    ForkedSession,
+    NotAStep,
+    SessionClosed,
+    ZkkitError,
+)
 from ..hooks import Hooks
 from ..recipes.shared import create_with_parents
 from ..retry import RetryPolicy
@@ -48,6 +57,28 @@ CLOSING_PATIENCE = 2.0
 def grace(timeout: float | None) -> float:
     """How long a leaving caller waits for the clean-up."""
     return 0.05 if timeout is None else min(0.05, 0.05 * timeout)
+
+
+def take(run: Run) -> Any:
+    """The outcome of a run that has ended; from here on it is the caller's."""
+    error, result = run.error, run.result
+    run.claim()
+    if error is not None:
+        raise error
+    return result
+
+
+def take_late(run: Run, timeout: float | None, give_up: bool) -> Any:
+    """The deadline has passed and the run was cancelled: take what it gave all the same, if it
+    has ended by now; else leave it to the session."""
+    run.left = True  # before looking: whoever is later, the runner or we, sees both
+    if run.done and not isinstance(run.error, Cancelled) and run.claim():
+        return take(run)
+    if give_up:
+        return None
+    raise DeadlineExceeded(
+        f"not done within {timeout:g} s", hint="allow more time; what was begun is being undone"
+    )
 
 
 class Front(Recipe[S]):

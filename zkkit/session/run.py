@@ -48,7 +48,7 @@ class Run:
     __slots__ = (
         "actor", "actor_name", "began", "cancelled", "done", "error", "fires", "flight", "frames",
         "interrupts", "left", "number", "on_done", "parked_at", "recipe", "refusals", "result",
-        "taken", "ticket", "waiting", "watches",
+        "ticket", "unclaimed", "waiting", "watches",
     )  # fmt: skip
 
     def __init__(self, body: Script[Any], actor: Hashable, recipe: str) -> None:
@@ -68,8 +68,16 @@ class Run:
         self.cancelled = False
         self.refusals = 0
         self.done = False
-        self.taken = False
+        self.unclaimed = [True]
         self.left = False
         self.result: Any = None
         self.error: BaseException | None = None
         self.on_done: list[Callable[[], None]] = []
+
+    def claim(self) -> bool:
+        """Claim the result: true for one claimant only. Atomic, so it needs no monitor: the
+        caller that takes it and the runner that gives it back may come at the same time."""
+        try:
+            return self.unclaimed.pop()
+        except IndexError:
+            return False

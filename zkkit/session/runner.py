@@ -17,7 +17,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import (
     Cancelled,
@@ -27,14 +27,12 @@ from ..errors import (
     TimedOut,
     ZkkitError,
 )
-from ..hooks import Event, Hooks
+from ..hooks import Hooks
 from ..paths import validate
 from ..scripting import Returnable, name_of
 from ..steps import (
     Actor,
     Children,
-    Create,
-    Delete,
     Exists,
     Fire,
     FireKind,
@@ -62,8 +60,10 @@ from ..steps import (
     Call as CallStep,
 )
 from .clock import SessionClock, now
+from .holds import Holds
 from .kazoo_transport import Call, KazooTransport
 from .platforms import Platform
+from .report import Reporter
 from .run import Flight, Frame, Run
 from .service import Timer, Worker
 from .watches import Key, WatchKind, WatchTable
@@ -73,15 +73,6 @@ log = logging.getLogger("zkkit.session")
 
 _PENDING = object()
 _PATIENCE = 3  # how often a script is told that its session is closed
-
-
-class _Held(NamedTuple):
-    """A node marked as acquired."""
-
-    actor: str
-    recipe: str
-    since: int
-    on_lost: list[Callable[[], object]]
 
 
 class Runner:
@@ -97,7 +88,7 @@ class Runner:
         hooks: Hooks,
         deliver: Callable[[Callable[[], object]], None],
     ) -> None:
-        self.hooks = hooks
+        self._report = Reporter(hooks)
         self.state = "connecting"
         self._transport = transport
         self._wire = wire
@@ -112,7 +103,7 @@ class Runner:
         self._runs: dict[int, Run] = {}
         self._numbers = 0
         self._table: dict[Hashable, Any] = {}
-        self._held: dict[tuple[str, int], _Held] = {}
+        self._holds = Holds()
         self._ready: deque[tuple[Run, int, Any, BaseException | None]] = deque()
         self._draining = False
         self._watches: WatchTable[Run] = WatchTable(self._remove_watch)
@@ -169,20 +160,8 @@ class Runner:
     def abandon(self, run: Run) -> None:
         """Nobody waits for this run any more: cancel it, and give back what it still gives."""
         with self._monitor:
-            self._leave(run)
-            self.cancel(run)
-
-    def leave(self, run: Run) -> bool:
-        """Stop waiting for a run. True if it has ended by now: then its outcome is the caller's."""
-        with self._monitor:
-            if run.done:
-                return True
-            self._leave(run)
-            return False
-
-    def _leave(self, run: Run) -> None:
-        if not run.left and not run.taken:
             run.left = True
+            self.cancel(run)
             if run.done:
                 self._give_back(run)
                 self._drain()
@@ -199,18 +178,17 @@ class Runner:
         return self._clock.timeout
 
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
-        clock = self._clock
-        return clock.session_id == session_id and (path, zxid) in self._held and clock.alive()
+        return self._holds.valid(self._clock, session_id, path, zxid)
 
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]
     ) -> None:
         with self._monitor:
-            held = self._held.get((path, zxid))
-            if held is not None and self.session_id == session_id:
-                held.on_lost.append(callback)
-            elif self.session_id != session_id:
+            held = self._holds.find(path, zxid)
+            if self.session_id != session_id:
                 self._deliver(callback)
+            elif held is not None:
+                held.on_lost.append(callback)
 
     def close(self, patience: float) -> None:
         """End every run with SessionClosed, close the session, free everything."""
@@ -245,6 +223,7 @@ class Runner:
             if clock.session_id:
                 self._lose(_expired())
             self._clock = SessionClock(session_id, timeout, sent_at)
+            self._report.session = session_id
             self._schedule_tick()
             self._drain()
             return self._closed is None
@@ -288,9 +267,8 @@ class Runner:
     def fired(self, kind: FireKind, full_path: str) -> None:
         with self._monitor:
             path = self._wire.strip(full_path)
-            if self.hooks.watch_fired:
-                self._emit("watch_fired", path, kind.value)
             fire = Fire(kind, path)
+            self._report.fired(fire)
             for run in self._watches.fired(kind, path):
                 self._wake(run, fire)
             self._drain()
@@ -344,17 +322,9 @@ class Runner:
         clock.end()
         if clock.session_id and self.state != "closed":
             self._change_state("lost")
-        held, self._held = self._held, {}
-        for (path, zxid), mark in held.items():
-            if self.hooks.lost:
-                self.hooks.emit(
-                    "lost",
-                    Event(
-                        time.monotonic_ns(), clock.session_id, mark.actor, mark.recipe, path, "",
-                        zxid, type(error).__name__, time.monotonic_ns() - mark.since,
-                    ),
-                )  # fmt: skip
-            for callback in mark.on_lost:
+        for held in self._holds.lose_all():
+            self._report.lost(held, error)
+            for callback in held.on_lost:
                 self._deliver(callback)
         self._clock = SessionClock(0, self._timeout, now())
         self._watches.clear()
@@ -460,7 +430,7 @@ class Runner:
 
     def _give_back(self, run: Run) -> None:
         """A result nobody took."""
-        if isinstance(run.result, Returnable) and self._closed is None:
+        if isinstance(run.result, Returnable) and run.claim() and self._closed is None:
             self._enter(Run(run.result.give_back(), run.actor, run.recipe))
 
     # --- requests -----------------------------------------------------------------------
@@ -505,7 +475,7 @@ class Runner:
         key = _watch_key(step)
         if key is not None:
             self._watch_answered(flight, key, error)
-        self._record_reply(flight, step, value, error)
+        self._report.replied(flight, step, value, error, self._transport.last_zxid)
         flight.outcomes[index] = value if error is None else error
         flight.left -= 1
         if flight.left or run.flight is not flight:
@@ -524,8 +494,7 @@ class Runner:
         was_set = error is None
         if was_set and wanted:
             run.watches.add(key)
-            if self.hooks.watch_set:
-                self._emit("watch_set", key.path, key.kind.name.lower(), run)
+            self._report.watch_set(key, run)
         self._watches.answered(key, run if wanted else None, was_set)
 
     def _remove_watch(self, key: Key) -> None:
@@ -550,9 +519,7 @@ class Runner:
         if not run.waiting:
             run.fires.append(fire)
             return
-        if self.hooks.woke:
-            waited = time.monotonic_ns() - run.parked_at
-            self._emit("woke", fire.path, fire.kind.value, run, cause=fire.path, duration=waited)
+        self._report.woke(run, fire)
         self._resume(run, fire)
 
     def _within(self, run: Run, step: Within[Any]) -> Any:
@@ -625,58 +592,17 @@ class Runner:
             self._table[step.key] = step.value
 
     def _mark(self, run: Run, step: Mark) -> None:
-        key = (step.path, step.zxid)
-        at = time.monotonic_ns()
-        duration = at - run.began
         if step.what == "released":
-            held = self._held.pop(key, None)
-            duration = at - held.since if held else 0
-        elif key not in self._held:
-            self._held[key] = _Held(run.actor_name, run.recipe, at, [])
-        if getattr(self.hooks, step.what):
-            self._emit(step.what, step.path, step.kind, run, zxid=step.zxid, duration=duration)
-
-    # --- recording ----------------------------------------------------------------------
-
-    def _record_reply(
-        self, flight: Flight, step: Any, value: Any, error: ZkkitError | None
-    ) -> None:
-        hooks, run = self.hooks, flight.run
-        if hooks.step:
-            # t_ns - duration is the moment the flight took off: the same for all its members.
-            at = time.monotonic_ns()
-            cause = type(error).__name__ if error is not None else ""
-            kind, zxid = type(step).__name__, self._transport.last_zxid
-            latency = at - flight.started
-            self._emit("step", step.path, kind, run, zxid, cause, duration=latency, at=at)
-        if error is not None:
-            return
-        if hooks.node_created and type(step) is Create:
-            self._emit("node_created", value.path, step.mode.name.lower(), run, value.stat.czxid)
-        elif hooks.node_deleted and type(step) is Delete:
-            self._emit("node_deleted", step.path, "", run, self._transport.last_zxid)
-
-    def _emit(
-        self,
-        hook: str,
-        path: str,
-        kind: str,
-        run: Run | None = None,
-        zxid: int = 0,
-        cause: str = "",
-        duration: int = 0,
-        at: int = 0,
-    ) -> None:
-        actor, recipe = (run.actor_name, run.recipe) if run is not None else ("", "")
-        at = at or time.monotonic_ns()
-        session = self._clock.session_id
-        self.hooks.emit(hook, Event(at, session, actor, recipe, path, kind, zxid, cause, duration))
+            duration = self._holds.released(step.path, step.zxid)
+        else:
+            duration = time.monotonic_ns() - run.began
+            self._holds.acquired(run, step.path, step.zxid)
+        self._report.marked(step, run, duration)
 
     def _change_state(self, state: str) -> None:
         if self.state != state:
             self.state = state
-            if self.hooks.session_changed:
-                self._emit("session_changed", "", state)
+            self._report.session_changed(state)
 
     def _tell_up(self) -> None:
         waiting, self.on_up = self.on_up, []
