@@ -24,6 +24,20 @@ from fronts import KINDS, Front, eventually
 FRONTS = os.environ.get("ZKKIT_TEST_FRONTS", "threads,asyncio").split(",")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is only for another front."""
+    kept, dropped = [], []
+    for item in items:
+        only = item.get_closest_marker("front")
+        on = getattr(item, "callspec", None) and item.callspec.params.get("front")
+        here = only is None or on in only.args
+        # The twins drive real threads, whatever the fronts of this process are.
+        here = here and not ("gevent" in FRONTS and item.path.name == "test_twins.py")
+        (kept if here else dropped).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=dropped)
+
+
 @pytest.fixture(params=FRONTS)
 def front(request: pytest.FixtureRequest) -> Iterator[Front]:
     """The front to test; afterwards nothing of it may be left running."""

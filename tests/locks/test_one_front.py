@@ -16,14 +16,9 @@ import zkkit
 from zkkit import ReentrantLock
 
 
-def only(front: Any, name: str) -> None:
-    if front.name != name:
-        pytest.skip(f"for {name} only")
-
-
+@pytest.mark.front("gevent")
 def test_gevent_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
     """gevent.Timeout passes through an acquire unharmed, and leaves no contender."""
-    only(front, "gevent")
     import gevent
 
     with front.session(zk_hosts) as session:
@@ -41,9 +36,9 @@ def test_gevent_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
         left_clean(zk_path)
 
 
+@pytest.mark.front("asyncio")
 def test_asyncio_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
     """asyncio.timeout cancels an acquire, which leaves no contender."""
-    only(front, "asyncio")
     with front.session(zk_hosts) as session:
         lock = lock_class(session, zk_path)
         owner = front.actor()
@@ -58,9 +53,9 @@ def test_asyncio_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
         left_clean(zk_path)
 
 
+@pytest.mark.front("asyncio")
 def test_a_loop_closed_under_a_waiting_task(front, lock_class, zk_hosts, zk_path, left_clean, when):
     """The loop is gone with a task still waiting: the contender goes, another loop can close."""
-    only(front, "asyncio")
     with front.session(zk_hosts) as holder:
         owner = front.actor()
         lock = lock_class(holder, zk_path)
@@ -82,10 +77,10 @@ async def _connected(hosts: str) -> Any:
     return await zkkit.aio.connect(hosts, timeout=6.0)
 
 
+@pytest.mark.front("threads")
 @pytest.mark.concurrent
 def test_a_storm_of_interrupts(front, zk_hosts, zk_path, left_clean):
     """Ctrl-C at any bytecode of acquire and release: no orphan, no hang."""
-    only(front, "threads")
     rng = random.Random(7)
     struck = 0
     with front.session(zk_hosts) as session:

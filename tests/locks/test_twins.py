@@ -1,0 +1,150 @@
+"""Broken twins: small wrong locks that the checks of this suite must catch.
+
+Each has one mistake. If one of them passes, the check is worth nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fronts import Threads, eventually
+from test_contract import Room
+
+from zkkit import ReentrantLock
+from zkkit.errors import ConnectionLost
+from zkkit.paths import join, split
+from zkkit.recipes.locks.reentrant import PREFIX, first_in_line
+from zkkit.recipes.shared import create_protected, delete_surely
+from zkkit.record import Recorder
+from zkkit.record.frames import wakeups
+from zkkit.steps import Children, Create, Get, Guid, Mode, Wait
+
+
+class TrustsItsPredecessorsDeath(ReentrantLock):
+    """Woken means first: but the node before it may have left without ever holding."""
+
+    def _contend(self, blocking: bool) -> Any:
+        guid = yield from Guid()
+        node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        try:
+            turn = first_in_line(queue, split(node.path)[1])
+            if not turn.mine:
+                yield from Get(join(self.path, turn.behind), watch=True)
+                yield from Wait()
+            return node
+        except BaseException:
+            yield from delete_surely(node.path)
+            raise
+
+
+class LeavesItsNodeBehind(ReentrantLock):
+    """No clean-up on the way out."""
+
+    def _contend(self, blocking: bool) -> Any:
+        guid = yield from Guid()
+        node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        while not (turn := first_in_line(queue, split(node.path)[1])).mine:
+            yield from Get(join(self.path, turn.behind), watch=True)
+            yield from Wait()
+            queue = yield from Children(self.path)
+        return node
+
+
+class CreatesAgainAfterALostReply(ReentrantLock):
+    """A second contender of one owner."""
+
+    def _contend(self, blocking: bool) -> Any:
+        while True:
+            try:
+                guid = yield from Guid()
+                path = join(self.path, f"_c_{guid}-{PREFIX}")
+                return (yield from Create(path, b"", Mode.EPHEMERAL_SEQUENTIAL))
+            except ConnectionLost:
+                continue
+
+
+class WatchesTheParent(ReentrantLock):
+    """Everybody watches the children: a herd in the queue."""
+
+    def _contend(self, blocking: bool) -> Any:
+        guid = yield from Guid()
+        node, _ = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        while True:
+            queue = yield from Children(self.path, watch=True)
+            if first_in_line(queue, split(node.path)[1]).mine:
+                return node
+            yield from Wait()
+
+
+@pytest.fixture
+def front():
+    front = Threads()
+    yield front
+    front.end()
+
+
+def inside_when_the_middle_one_leaves(front: Any, lock_class: Any, hosts: str, path: str) -> int:
+    """A holds, B waits behind A, C behind B; B gives up. How many are inside then?"""
+    room = Room()
+
+    def come_in(lock: Any) -> None:
+        if lock.acquire(timeout=1.0):
+            room.enter(lock)
+
+    with front.session(hosts) as session:
+        first, second, third = (lock_class(session, path) for _ in range(3))
+        a, b, c = front.actors(3)
+        a.call(lambda: come_in(first))
+        leaving = b.begin(lambda: second.acquire(timeout=0.5))
+        assert eventually(lambda: len(session.children(path)) == 2)
+        waiting = c.begin(lambda: come_in(third))
+        assert leaving.result(5) is None
+        waiting.result(5)
+    return room.inside
+
+
+def test_a_trusted_death_is_caught(front, zk_hosts, zk_path):
+    """Where a wakeup is taken for a grant two are inside; the right lock lets one in."""
+    count = inside_when_the_middle_one_leaves
+    assert count(front, TrustsItsPredecessorsDeath, zk_hosts, zk_path) == 2
+    assert count(front, ReentrantLock, zk_hosts, zk_path + "-right") == 1
+
+
+def test_an_orphan_is_caught(front, zk_hosts, zk_path, contenders):
+    """A lock that does not clean up leaves a contender that the check finds."""
+    with front.session(zk_hosts) as session:
+        owner, other = front.actors(2)
+        good, bad = ReentrantLock(session, zk_path), LeavesItsNodeBehind(session, zk_path)
+        owner.call(good.acquire)
+        assert other.call(lambda: bad.acquire(timeout=0.3)) is None
+        owner.call(good.release)
+        assert not eventually(lambda: not contenders(zk_path), 0.5)
+
+
+def test_a_second_contender_is_caught(front, zk_proxy, zk_path, witness, contenders):
+    """A create repeated after a lost reply gives two nodes where one was expected."""
+    witness.create(zk_path)
+    with front.session(zk_proxy.hosts) as session:
+        zk_proxy.lose_reply("create")
+        front.actor().call(CreatesAgainAfterALostReply(session, zk_path).acquire)
+        assert len(contenders(zk_path)) == 2
+
+
+def test_a_herd_in_the_queue_is_caught(front, zk_hosts, zk_path, when):
+    """Where everybody watches the parent a release wakes more than one."""
+    count = 5
+    with front.session(zk_hosts) as session:
+        lock = WatchesTheParent(session, zk_path)
+        gate = front.actor()
+        gate.call(lock.acquire)
+        recorder = Recorder()
+        session.hooks.add(recorder)
+        jobs = []
+        for number, actor in enumerate(front.actors(count), start=2):
+            jobs += [actor.begin(lock.acquire), actor.begin(lock.release)]
+            assert eventually(lambda n=number: len(session.children(zk_path)) == n)
+        gate.call(lock.release)
+        for job in jobs:
+            job.result(10)
+        assert len(wakeups(recorder)) > count
