@@ -36,7 +36,7 @@ def frozen(ensemble: Any) -> Iterator[None]:
 
 def kill_session(hosts: str, session: Any) -> None:
     """Expire a session for real."""
-    expire(hosts, session.kazoo._session_id, session.kazoo._session_passwd)
+    expire(hosts, *session.kazoo.client_id)
 
 
 @pytest.mark.concurrent

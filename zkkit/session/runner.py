@@ -1,81 +1,43 @@
-"""Runs scripts on a real session. The rules of the runner, in one place.
+"""Runs scripts on a real session: the engine, plus what has to do with servers.
 
-A script lives here, not in its caller: it advances when a reply, a watch or a timer arrives, one
-script at a time (the monitor), on whatever thread brought the news. Callers only wait, and may
-leave at any time; then `Cancelled` is thrown into the script, once, and its clean-up goes on here
-until it is done or the session is over.
-
-Some steps are answered on the spot (`Guid`, `Note`, ...); a run is never interrupted at those.
+Requests and their flights, watches and who waits for them, the session's own clock, and what
+happens when the session is lost: by the server's word, or by our clock, which is final.
 """
 
 from __future__ import annotations
 
-import logging
-import random
 import time
-import uuid
-from collections import deque
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
-from ..errors import (
-    Cancelled,
-    NotAStep,
-    SessionClosed,
-    SessionLost,
-    TimedOut,
-    ZkkitError,
-)
+from ..errors import NotAStep, SessionClosed, SessionLost, ZkkitError
 from ..hooks import Hooks
 from ..paths import validate
-from ..scripting import Returnable, name_of
 from ..steps import (
-    Actor,
     Children,
     Exists,
     Fire,
     FireKind,
     Get,
-    Guid,
-    Look,
     Mark,
-    Note,
-    Now,
-    Random,
     Request,
-    Script,
     SessionId,
-    Spawn,
-    Spawned,
     Step,
-    Stop,
-    Together,
-    Wait,
     Watch,
-    Within,
-    of_step,
-)
-from ..steps import (
-    Call as CallStep,
 )
 from .clock import SessionClock, now
+from .engine import PENDING, Engine
 from .holds import Holds
 from .kazoo_transport import Call, KazooTransport
 from .platforms import Platform
 from .report import Reporter
-from .run import Flight, Frame, Run
-from .service import Timer, Worker
+from .run import Flight, Run
+from .service import Timer
 from .watches import Key, WatchKind, WatchTable
 from .wire import Wire
 
-log = logging.getLogger("zkkit.session")
 
-_PENDING = object()
-_PATIENCE = 3  # how often a script is told that its session is closed
-
-
-class Runner:
+class Runner(Engine):
     """One session's engine: the scripts that live in it, its clock, its watches, its table."""
 
     def __init__(
@@ -88,45 +50,21 @@ class Runner:
         hooks: Hooks,
         deliver: Callable[[Callable[[], object]], None],
     ) -> None:
-        self._report = Reporter(hooks)
+        super().__init__(platform, deliver)
         self.state = "connecting"
+        self.on_up: list[Callable[[], object]] = []
+        """Called once each when the session is connected or can no longer be."""
+        self._report = Reporter(hooks)
         self._transport = transport
         self._wire = wire
         self._timeout = timeout
-        self._deliver = deliver
-        self._monitor = platform.monitor()
-        self._service = Worker(platform, "zkkit-timer")
         self._clock = SessionClock(0, timeout, now())
         self._ticker: Timer | None = None
         self._condemned = 0
-        self._closed: SessionLost | None = None
-        self._runs: dict[int, Run] = {}
-        self._numbers = 0
-        self._table: dict[Hashable, Any] = {}
         self._holds = Holds()
-        self._ready: deque[tuple[Run, int, Any, BaseException | None]] = deque()
-        self._draining = False
         self._watches: WatchTable[Run] = WatchTable(self._remove_watch)
-        self.on_up: list[Callable[[], object]] = []
-        """Called once each when the session is connected or can no longer be."""
-        self._instant: dict[type, Callable[[Run, Any], Any]] = {
-            Guid: lambda run, step: str(uuid.uuid4()),
-            Now: lambda run, step: now(),
-            Random: lambda run, step: random.random(),
-            SessionId: lambda run, step: self.session_id,
-            Actor: lambda run, step: run.actor,
-            Note: self._note,
-            Look: lambda run, step: self._table.get(step.key),
-            Mark: self._mark,
-            Spawn: self._spawn,
-        }
-        self._slow: dict[type, Callable[[Run, Any], Any]] = {
-            Together: self._together,
-            Wait: self._wait,
-            Within: self._within,
-            Stop: self._stop,
-            CallStep: self._call_user,
-        }
+        self._instant[SessionId] = lambda run, step: self.session_id
+        self._instant[Mark] = self._mark
 
     # --- for the fronts ---------------------------------------------------------------
 
@@ -138,33 +76,6 @@ class Runner:
     def use_root(self, wire: Wire) -> None:
         """From now on all paths are below another root."""
         self._wire = wire
-
-    def hand_over(self, function: Callable[..., object], *args: Any) -> None:
-        """Do it on the service thread: for callers that an interrupt may strike anywhere."""
-        self._service.soon(lambda: function(*args))
-
-    def start(self, run: Run) -> None:
-        """Begin a run; its first requests are sent before this returns."""
-        with self._monitor:
-            self._enter(run)
-            self._drain()
-
-    def cancel(self, run: Run) -> None:
-        """Throw `Cancelled` into a run, once."""
-        with self._monitor:
-            if not run.done and not run.cancelled:
-                run.cancelled = True
-                self._interrupt(run, Cancelled())
-                self._drain()
-
-    def abandon(self, run: Run) -> None:
-        """Nobody waits for this run any more: cancel it, and give back what it still gives."""
-        with self._monitor:
-            run.left = True
-            self.cancel(run)
-            if run.done:
-                self._give_back(run)
-                self._drain()
 
     @property
     def session_id(self) -> int:
@@ -333,112 +244,7 @@ class Runner:
             run.watches.clear()
             self._interrupt(run, error)
 
-    # --- advancing ----------------------------------------------------------------------
-
-    def _enter(self, run: Run) -> None:
-        self._numbers += 1
-        run.number = self._numbers
-        run.began = time.monotonic_ns()
-        self._runs[run.number] = run
-        self._ready.append((run, run.ticket, None, None))
-
-    def _resume(self, run: Run, value: Any, error: BaseException | None = None) -> None:
-        run.ticket += 1
-        run.flight = None
-        run.waiting = False
-        self._ready.append((run, run.ticket, value, error))
-
-    def _interrupt(self, run: Run, error: BaseException) -> None:
-        """Throw `error` where the run stands, or at its next yield if it is just moving."""
-        run.interrupts.append(error)
-        self._resume(run, None)
-
-    def _drain(self) -> None:
-        if self._draining:
-            return  # further down this very thread's stack somebody is at it
-        self._draining = True
-        try:
-            while self._ready:
-                run, ticket, value, error = self._ready.popleft()
-                if ticket == run.ticket and not run.done:
-                    self._advance(run, value, error)
-        finally:
-            self._draining = False
-
-    def _advance(self, run: Run, value: Any, error: BaseException | None) -> None:
-        """Send the script results until it has to wait, or has ended."""
-        if run.interrupts:
-            error = run.interrupts.popleft()
-        while True:
-            body = run.frames[-1].body
-            try:
-                step = body.send(value) if error is None else body.throw(error)
-            except StopIteration as end:
-                value, error = end.value, None
-                if self._leave_frame(run):
-                    continue
-                return self._finish(run, value, None)
-            except BaseException as raised:
-                value, error = None, raised
-                if self._leave_frame(run):
-                    continue
-                return self._finish(run, None, raised)
-            value, error = None, None
-            instant = self._instant.get(type(step))
-            if instant is not None:
-                value = instant(run, step)
-                continue
-            if run.interrupts:
-                error = run.interrupts.popleft()
-                continue
-            run.ticket += 1  # whoever wanted to resume it before came too late
-            try:
-                value = self._begin(run, step)
-            except ZkkitError as refused:
-                error = refused
-            if value is _PENDING:
-                return None
-
-    def _leave_frame(self, run: Run) -> bool:
-        """A frame has ended: go on in the one below, if there is one."""
-        frame = run.frames.pop()
-        if frame.timer is not None:
-            frame.timer.cancel()
-        return bool(run.frames)
-
-    def _begin(self, run: Run, step: Any) -> Any:
-        """Start a step that takes time; gives _PENDING, or the result if it is there already."""
-        slow = self._slow.get(type(step))
-        if slow is not None:
-            return slow(run, step)
-        if isinstance(step, Request):
-            return self._fly(run, (step,), single=True, settle=False)
-        raise NotAStep(
-            f"a script yielded {step!r}, which is no step: {name_of(run.frames[-1].body)}",
-            hint="yield a step from zkkit.steps, or use `yield from` for another script",
-        )
-
-    def _finish(self, run: Run, result: Any, error: BaseException | None) -> None:
-        run.done = True
-        run.result, run.error = result, error
-        del self._runs[run.number]
-        self._watches.left(run, run.watches)
-        if run.left:
-            self._give_back(run)
-        for tell in run.on_done:
-            tell()
-
-    def _give_back(self, run: Run) -> None:
-        """A result nobody took."""
-        if isinstance(run.result, Returnable) and run.claim() and self._closed is None:
-            self._enter(Run(run.result.give_back(), run.actor, run.recipe))
-
     # --- requests -----------------------------------------------------------------------
-
-    def _together(self, run: Run, step: Together[Any]) -> Any:
-        if not step.requests:
-            return ()
-        return self._fly(run, step.requests, single=False, settle=step.settle)
 
     def _fly(self, run: Run, steps: tuple[Any, ...], *, single: bool, settle: bool) -> Any:
         if self._closed is not None:
@@ -448,26 +254,16 @@ class Runner:
                 raise NotAStep(f"only requests can fly together, not {step!r}")
             _checked_path(step)
         flight = Flight(run, steps, single=single, settle=settle)
+        # All are encoded before one is sent: a flight that makes no sense does not take off.
+        calls = [Call(self._wire.encode(s), s.path, flight, i) for i, s in enumerate(steps)]
         flight.started = time.monotonic_ns()
         run.flight = flight
-        for index, step in enumerate(steps):
+        for step, call in zip(steps, calls, strict=True):
             key = _watch_key(step)
             if key is not None:
                 self._watches.asked(key)
-            self._transport.send(Call(self._wire.encode(step), step.path, flight, index))
-        return _PENDING
-
-    def _refuse(self, run: Run) -> Any:
-        """The session is closed. A script that goes on regardless is told, and then cut off."""
-        assert self._closed is not None
-        run.refusals += 1
-        if run.refusals <= _PATIENCE:
-            raise self._closed
-        while run.frames:
-            with suppress(RuntimeError):  # it would go on even now
-                run.frames.pop().body.close()
-        run.frames.append(Frame(_ended(self._closed)))
-        return None
+            self._transport.send(call)
+        return PENDING
 
     def _landed(self, flight: Flight, index: int, value: Any, error: ZkkitError | None) -> None:
         """One reply of a flight. Even if its run has moved on, what it did must be noted."""
@@ -502,94 +298,13 @@ class Runner:
         encoded = self._wire.encode_remove_watch(key.path, key.kind.removal)
         self._transport.send(Call(encoded, key.path))
 
-    # --- waiting ------------------------------------------------------------------------
+    # --- what the engine asks for ---------------------------------------------------------
 
-    def _wait(self, run: Run, step: Wait) -> Any:
-        if run.fires:
-            return run.fires.popleft()
-        if self._closed is not None:
-            return self._refuse(run)
-        run.waiting = True
-        run.parked_at = time.monotonic_ns()
-        return _PENDING
+    def _ended(self, run: Run) -> None:
+        self._watches.left(run, run.watches)
 
-    def _wake(self, run: Run, fire: Fire) -> None:
-        if run.done:
-            return
-        if not run.waiting:
-            run.fires.append(fire)
-            return
+    def _woke(self, run: Run, fire: Fire) -> None:
         self._report.woke(run, fire)
-        self._resume(run, fire)
-
-    def _within(self, run: Run, step: Within[Any]) -> Any:
-        frame = Frame(of_step(step.body))
-        run.frames.append(frame)
-        frame.timer = self._service.at(
-            now() + step.seconds, lambda: self._time_out(run, frame, step.seconds)
-        )
-        return None  # starts the body
-
-    def _time_out(self, run: Run, frame: Frame, seconds: float) -> None:
-        with self._monitor:
-            if not run.done and frame in run.frames:
-                self._interrupt(run, TimedOut(f"not done within {seconds:g} s"))
-                self._drain()
-
-    # --- other actors -------------------------------------------------------------------
-
-    def spawn(self, body: Script[Any], name: str) -> Spawned:
-        """Run a script in the background until it or the session ends."""
-        with self._monitor:
-            spawned = self._enter_background(body, name)
-            self._drain()
-            return spawned
-
-    def _enter_background(self, body: Script[Any], name: str) -> Spawned:
-        run = Run(body, name, name)
-        run.on_done.append(lambda: _log_failure(run))
-        self._enter(run)
-        return Spawned(run.number)
-
-    def _spawn(self, run: Run, step: Spawn) -> Spawned:
-        return self._enter_background(step.script, step.name)
-
-    def _stop(self, run: Run, step: Stop) -> Any:
-        target = self._runs.get(step.spawned.number)
-        if target is None:
-            return None
-        ticket = run.ticket
-        target.on_done.append(lambda: self._resume(run, None) if run.ticket == ticket else None)
-        if not target.cancelled:
-            target.cancelled = True
-            self._interrupt(target, Cancelled())
-        return _PENDING
-
-    def _call_user(self, run: Run, step: CallStep) -> Any:
-        ticket = run.ticket
-
-        def call() -> None:
-            value: Any = None
-            error: BaseException | None = None
-            try:
-                value = step.function(*step.args)
-            except Exception as raised:
-                error = raised
-            with self._monitor:
-                if run.ticket == ticket and not run.done:
-                    self._resume(run, value, error)
-                    self._drain()
-
-        self._deliver(call)
-        return _PENDING
-
-    # --- instant steps ------------------------------------------------------------------
-
-    def _note(self, run: Run, step: Note) -> None:
-        if step.value is None:
-            self._table.pop(step.key, None)
-        else:
-            self._table[step.key] = step.value
 
     def _mark(self, run: Run, step: Mark) -> None:
         if step.what == "released":
@@ -617,11 +332,6 @@ def _expired() -> SessionLost:
     )
 
 
-def _ended(error: BaseException) -> Script[Any]:
-    yield from ()
-    raise error
-
-
 def _checked_path(step: Request[Any]) -> None:
     for op in getattr(step, "ops", (step,)):
         validate(op.path)
@@ -635,8 +345,3 @@ def _watch_key(step: Step[Any]) -> Key | None:
     if isinstance(step, Watch):
         return Key(WatchKind.RECURSIVE if step.recursive else WatchKind.PERSISTENT, step.path)
     return None
-
-
-def _log_failure(run: Run) -> None:
-    if run.error is not None and not isinstance(run.error, Cancelled | SessionLost):
-        log.error("the background script %s failed", run.recipe, exc_info=run.error)

@@ -145,7 +145,10 @@ class WatchTable(Generic[U]):
         if entry.users or entry.asking:
             return
         del self._entries[key]
-        if entry.armed:
+        # The server removes a persistent watch only together with all others on its path: where
+        # there are some it stays, and fires for nobody.
+        shared = key.kind.lasting and any(other.path == key.path for other in self._entries)
+        if entry.armed and not shared:
             self._remove(key)
 
     def clear(self) -> None:
