@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Generator, Hashable
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from . import paths
-from .errors import TimedOut
+from .errors import NotAStep, TimedOut
 from .retry import RetryPolicy
-from .steps import Script, Within
+from .steps import Script, Step, Within
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -149,11 +149,28 @@ class timed_script(script[P, R]):
 
     def _timeout(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float | None:
         given = args[self._position] if len(args) > self._position else kwargs.get("timeout")
-        if given is None:
-            return None
-        if not isinstance(given, int | float) or given < 0:
-            raise ValueError(f"timeout must be a number of seconds >= 0 or None, not {given!r}")
-        return float(given)
+        return checked_timeout(given)
+
+
+def checked_timeout(given: Any) -> float | None:
+    """A deadline as a caller may give it: seconds, or None for never."""
+    if given is None:
+        return None
+    if not isinstance(given, int | float) or not given >= 0:  # nan is not
+        raise ValueError(f"timeout must be a number of seconds >= 0 or None, not {given!r}")
+    return float(given)
+
+
+def as_script(body: Any) -> Script[Any]:
+    """`body` as a script, be it a script or a single step; NotAStep if it is neither."""
+    if isinstance(body, Step):
+        return iter(body)
+    if isinstance(body, Generator):
+        return body
+    raise NotAStep(
+        f"{body!r} is neither a script nor a step",
+        hint="a script is the generator that a generator function gives when it is called",
+    )
 
 
 def _or_none(timeout: float, body: Script[R]) -> Script[Any]:

@@ -293,8 +293,8 @@ class Wait(Step[Fire]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within(Step[R]):
-    """Run `body`, a script or a step, for at most `seconds`; then `TimedOut` is thrown into it,
-    at the place where it stands. The body may clean up; the error comes out here."""
+    """Run `body`, a script or a step, for at most `seconds`. Then it is cancelled: `Cancelled` is
+    thrown into it where it stands, it cleans up, and `TimedOut` is raised here."""
 
     seconds: float
     body: Script[R] | Step[R]
@@ -391,8 +391,3 @@ class Mark(Step[None]):
     path: str
     zxid: int
     kind: str = ""
-
-
-def of_step(body: Script[R] | Step[R]) -> Script[R]:
-    """`body` as a script, be it a script or a single step."""
-    return iter(body) if isinstance(body, Step) else body

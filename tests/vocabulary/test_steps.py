@@ -39,7 +39,6 @@ from zkkit.steps import (
     Wait,
     Watch,
     Within,
-    of_step,
 )
 
 REQUESTS: list[Request[Any]] = [
@@ -58,7 +57,7 @@ STEPS: list[Step[Any]] = [
     Together(Get("/a"), Children("/a")),
     Wait(),
     Within(1.0, Wait()),
-    Spawn(of_step(Wait())),
+    Spawn(iter(Wait())),
     Stop(Spawned(1)),
     Call(print, 1),
     Guid(),
@@ -159,13 +158,6 @@ def test_multi_speaks_of_its_first_path() -> None:
 def test_open_acl_is_open() -> None:
     """Everybody may do everything."""
     assert OPEN_ACL == (Acl(31, "world", "anyone"),)
-
-
-def test_of_step_gives_a_script() -> None:
-    """A step becomes a script of one step; a script stays what it is."""
-    script = of_step(Get("/a"))
-    assert next(script) == Get("/a")
-    assert of_step(script) is script
 
 
 def test_hashable_steps_are_hashable() -> None:

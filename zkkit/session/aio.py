@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import ZkkitError
 from ..retry import RetryPolicy
-from ..scripting import Awaiting, Recipe
+from ..scripting import Awaiting, Recipe, checked_timeout
 from ..steps import Acl, Script, Step
 from .front import Front, grace, take, take_late
 from .options import Options
@@ -44,7 +44,7 @@ class AioSession(Front[Awaiting], Awaiting):
         self._runner.open()
         await up.wait(self._options.connect_timeout)
         self._check_opened()
-        if self._options.namespace:
+        if self._options.namespace_path:
             await self.run(self._namespace_script(), timeout=self._options.connect_timeout)
 
     async def run(self, script: Script[R] | Step[R], *, timeout: float | None = None) -> R:
@@ -53,7 +53,8 @@ class AioSession(Front[Awaiting], Awaiting):
         `timeout` is a deadline for the whole of it: then `DeadlineExceeded` is raised, and the
         script cleans up in the background. A cancelled task has the same effect.
         """
-        result: R = await self._await(self._new_run(script, _task(), None), timeout, False)
+        deadline = checked_timeout(timeout)
+        result: R = await self._await(self._new_run(script, _task(), None), deadline, False)
         return result
 
     async def run_script(

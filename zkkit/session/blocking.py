@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..retry import RetryPolicy
-from ..scripting import Blocking, Recipe
+from ..scripting import Blocking, Recipe, checked_timeout
 from ..steps import Acl, Script, Step
 from .front import Front, grace, take, take_late
 from .options import Options
@@ -36,7 +36,7 @@ class Session(Front[Blocking], Blocking):
         self._runner.open()
         up.wait(self._options.connect_timeout)
         self._check_opened()
-        if self._options.namespace:
+        if self._options.namespace_path:
             self.run(self._namespace_script(), timeout=self._options.connect_timeout)
 
     def run(self, script: Script[R] | Step[R], *, timeout: float | None = None) -> R:
@@ -46,7 +46,9 @@ class Session(Front[Blocking], Blocking):
         script cleans up in the background. Any exception that strikes the waiting caller
         (KeyboardInterrupt, a killed greenlet, ...) has the same effect.
         """
-        result: R = self._await(self._new_run(script, self._platform.actor(), None), timeout, False)
+        deadline = checked_timeout(timeout)
+        run = self._new_run(script, self._platform.actor(), None)
+        result: R = self._await(run, deadline, False)
         return result
 
     def run_script(

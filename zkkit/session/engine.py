@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import Cancelled, NotAStep, SessionLost, TimedOut
-from ..scripting import Returnable, name_of
+from ..scripting import Returnable, as_script, name_of
 from ..steps import (
     Actor,
     Call,
@@ -39,12 +39,11 @@ from ..steps import (
     Together,
     Wait,
     Within,
-    of_step,
 )
 from .clock import now
 from .platforms import Platform
 from .run import Frame, Run
-from .service import Worker
+from .service import USER_ERRORS, Worker
 
 log = logging.getLogger("zkkit.session")
 
@@ -111,10 +110,14 @@ class Engine(ABC):
     def cancel(self, run: Run) -> None:
         """Throw `Cancelled` into a run, once."""
         with self._monitor:
-            if not run.done and not run.cancelled:
-                run.cancelled = True
+            self._cancel(run)
+            self._drain()
+
+    def _cancel(self, run: Run) -> None:
+        if not run.done and not run.cancelled:
+            run.cancelled = True
+            if run.doom(0):
                 self._interrupt(run, Cancelled())
-                self._drain()
 
     def abandon(self, run: Run) -> None:
         """Nobody waits for this run any more: cancel it, and give back what it still gives."""
@@ -166,37 +169,43 @@ class Engine(ABC):
             try:
                 step = body.send(value) if error is None else body.throw(error)
             except StopIteration as end:
-                value, error = end.value, None
-                if self._leave_frame(run):
+                value, error = self._leave_frame(run, end.value, None)
+                if run.frames:
                     continue
-                return self._finish(run, value, None)
+                return self._finish(run, value, error)
             except BaseException as raised:
-                value, error = None, raised
-                if self._leave_frame(run):
+                value, error = self._leave_frame(run, None, raised)
+                if run.frames:
                     continue
-                return self._finish(run, None, raised)
+                return self._finish(run, value, error)
             value, error = None, None
             instant = self._instant.get(type(step))
-            if instant is not None:
-                value = instant(run, step)
-                continue
-            if run.interrupts:
+            if instant is None and run.interrupts:
                 error = run.interrupts.popleft()
                 continue
-            run.ticket += 1  # whoever wanted to resume it before came too late
             try:
+                if instant is not None:
+                    value = instant(run, step)
+                    continue
+                run.ticket += 1  # whoever wanted to resume it before came too late
                 value = self._begin(run, step)
             except Exception as refused:  # a step that makes no sense is the script's own error
                 error = refused
             if value is PENDING:
                 return None
 
-    def _leave_frame(self, run: Run) -> bool:
-        """A frame has ended: go on in the one below, if there is one."""
+    def _leave_frame(
+        self, run: Run, value: Any, error: BaseException | None
+    ) -> tuple[Any, BaseException | None]:
+        """A frame has ended: what that means to the one below."""
         frame = run.frames.pop()
         if frame.timer is not None:
             frame.timer.cancel()
-        return bool(run.frames)
+        if frame.expired and isinstance(error, Cancelled):
+            return None, TimedOut(f"not done within {frame.seconds:g} s")
+        if frame.doomed and not frame.expired and run.frames:
+            return None, error or Cancelled()  # whatever it made of its cancel: those below unwind
+        return value, error
 
     def _begin(self, run: Run, step: Any) -> Any:
         """Start a step that takes time; gives PENDING, or the result if it is there already."""
@@ -232,7 +241,7 @@ class Engine(ABC):
         if run.refusals <= _PATIENCE:
             raise self._closed
         while run.frames:
-            with suppress(RuntimeError):  # it would go on even now
+            with suppress(Exception):  # it would go on even now
                 run.frames.pop().body.close()
         run.frames.append(Frame(_raising(self._closed)))
         return None
@@ -258,17 +267,18 @@ class Engine(ABC):
         self._resume(run, fire)
 
     def _within(self, run: Run, step: Within[Any]) -> Any:
-        frame = Frame(of_step(step.body))
+        frame = Frame(as_script(step.body), step.seconds)
+        frame.timer = self._service.at(now() + step.seconds, lambda: self._expire(run, frame))
         run.frames.append(frame)
-        frame.timer = self._service.at(
-            now() + step.seconds, lambda: self._time_out(run, frame, step.seconds)
-        )
         return None  # starts the body
 
-    def _time_out(self, run: Run, frame: Frame, seconds: float) -> None:
+    def _expire(self, run: Run, frame: Frame) -> None:
         with self._monitor:
-            if not run.done and frame in run.frames:
-                self._interrupt(run, TimedOut(f"not done within {seconds:g} s"))
+            if run.done or frame not in run.frames or frame.doomed:
+                return
+            frame.expired = True
+            if run.doom(run.frames.index(frame)):
+                self._interrupt(run, Cancelled())
                 self._drain()
 
     # --- other actors -------------------------------------------------------------------
@@ -287,7 +297,7 @@ class Engine(ABC):
         return Spawned(run.number)
 
     def _spawn(self, run: Run, step: Spawn) -> Spawned:
-        return self._enter_background(step.script, step.name)
+        return self._enter_background(as_script(step.script), step.name)
 
     def _stop(self, run: Run, step: Stop) -> Any:
         target = self._runs.get(step.spawned.number)
@@ -295,9 +305,7 @@ class Engine(ABC):
             return None
         ticket = run.ticket
         target.on_done.append(lambda: self._resume(run, None) if run.ticket == ticket else None)
-        if not target.cancelled:
-            target.cancelled = True
-            self._interrupt(target, Cancelled())
+        self._cancel(target)
         return PENDING
 
     def _call_user(self, run: Run, step: Call) -> Any:
@@ -308,7 +316,7 @@ class Engine(ABC):
             error: BaseException | None = None
             try:
                 value = step.function(*step.args)
-            except Exception as raised:
+            except USER_ERRORS as raised:
                 error = raised
             with self._monitor:
                 if run.ticket == ticket and not run.done:

@@ -15,14 +15,13 @@ from ..errors import (
     ConnectFailed,
     DeadlineExceeded,
     ForkedSession,
-    NotAStep,
     SessionClosed,
     ZkkitError,
 )
 from ..hooks import Hooks
 from ..recipes.shared import create_with_parents
 from ..retry import RetryPolicy
-from ..scripting import Recipe, S, script
+from ..scripting import Recipe, S, as_script, script
 from ..steps import (
     Acl,
     Children,
@@ -40,7 +39,6 @@ from ..steps import (
     Spawned,
     Stat,
     Step,
-    of_step,
 )
 from .kazoo_transport import KazooTransport
 from .operations import Outcome, in_background, make_namespace, read
@@ -173,7 +171,7 @@ class Front(Recipe[S]):
         End it with `session.run(Stop(spawned))`. What it raises is logged.
         """
         self._check_usable()
-        return self._runner.spawn(script, name)
+        return self._runner.spawn(as_script(script), name)
 
     def background(self, step: Step[Any], callback: Callable[[Outcome], object]) -> None:
         """Take a step without waiting; `callback(Outcome(step, result, error))` is called where
@@ -237,7 +235,8 @@ class Front(Recipe[S]):
             )
         raise ConnectFailed(
             f"no server of {self._options.hosts} gave us a session within "
-            f"connect_timeout={self._options.connect_timeout:g} s",
+            f"connect_timeout={self._options.connect_timeout:g} s"
+            + (f" ({self._transport.last_refusal})" if self._transport.last_refusal else ""),
             hint="see that the ensemble is up and has a leader, or allow more time "
             "(the session timeout plays no part in this)",
         )
@@ -260,13 +259,8 @@ class Front(Recipe[S]):
 
     def _new_run(self, body: Any, actor: Any, recipe: Recipe[Any] | None) -> Run:
         self._check_usable()
-        if not isinstance(body, Step) and not hasattr(body, "throw"):
-            raise NotAStep(
-                f"{body!r} is neither a script nor a step",
-                hint="a script is what a generator function gives when it is called",
-            )
         name = "" if recipe is None or recipe is self else type(recipe).__name__
-        return Run(of_step(body), actor, name)
+        return Run(as_script(body), actor, name)
 
     def _close_runner(self) -> None:
         """May take CLOSING_PATIENCE with a frozen server. In a forked child: nothing."""

@@ -3,6 +3,7 @@
 kazoo's client owns the socket, the reconnecting and the pings. To see what it sends and hears we
 stand between its client and its connection:
 
+    conn._connect             whether a server took us, credentials and all
     conn._invoke              the connect reply: session id and negotiated timeout
     conn._submit              every request that goes out
     conn._read_header         every reply that comes in
@@ -34,7 +35,7 @@ TESTED = ((2, 10), (2, 12))
 
 _PRIVATE_NAMES: dict[Any, tuple[str, ...]] = {
     ConnectionHandler: (
-        "_invoke", "_submit", "_read_header", "_read_response", "_read_watch_event",
+        "_connect", "_invoke", "_submit", "_read_header", "_read_response", "_read_watch_event",
     ),
     KazooClient: ("_call", "_session_callback"),
 }  # fmt: skip
@@ -73,6 +74,7 @@ class Interposer:
         self.client = client
         conn = client._connection
         self._conn = conn
+        self._connect, conn._connect = conn._connect, self._on_connect
         self._invoke, conn._invoke = conn._invoke, self._on_invoke
         self._submit, conn._submit = conn._submit, self._on_submit
         self._read_header, conn._read_header = conn._read_header, self._on_header
@@ -86,6 +88,12 @@ class Interposer:
     def session_offered(self, session_id: int, timeout: float) -> bool:
         """A server gave us this session. False: it is closed again at once."""
         return True
+
+    def connected(self) -> None:
+        """The session stands: requests that are handed over now will be sent."""
+
+    def not_connected(self, server: str, why: BaseException) -> None:
+        """This server could not be reached, or did not want us."""
 
     def asked(self, request: Any) -> None:
         """Somebody asks the client for this, on their own thread."""
@@ -157,6 +165,15 @@ class Interposer:
             conn.close()
 
     # --- where we stand -------------------------------------------------------------------
+
+    def _on_connect(self, host: str, address: str, port: int) -> Any:
+        try:
+            result = self._connect(host, address, port)
+        except Exception as error:
+            self.not_connected(f"{host}:{port}", error)
+            raise
+        self.connected()
+        return result
 
     def _on_invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
         result = self._invoke(timeout, request, xid)

@@ -127,6 +127,8 @@ class KazooTransport(kazoo_private.Interposer):
         self.chroot: str = self.client.chroot or ""
         self._listener: Listener
         self._outbox: deque[Call] = deque()
+        self.last_refusal = ""
+        """Which server did not take us, and why."""
         self._connected = False
         self._connect_sent = 0.0
         self._ping_sent = 0.0
@@ -138,6 +140,18 @@ class KazooTransport(kazoo_private.Interposer):
         """Begin to connect."""
         self._listener = listener
         self.client.start_async()
+
+    def suspend(self) -> None:
+        """From now on keep what is sent. The caller has the monitor, as with `send`: so nothing
+        slips into kazoo's queue, which might take it into another session."""
+        self._connected = False
+
+    def resume(self) -> None:
+        """Send what was kept, in order, and from now on everything at once."""
+        self._connected = True
+        while self._outbox:
+            call = self._outbox.popleft()
+            self.hand_over(call, call)
 
     def send(self, call: Call) -> None:
         """Send now, or as soon as the session is connected again."""
@@ -178,20 +192,19 @@ class KazooTransport(kazoo_private.Interposer):
     def fired(self, kind: FireKind, path: str) -> None:
         self._listener.fired(kind, path)
 
+    def connected(self) -> None:
+        self._listener.connection_up()
+
+    def not_connected(self, server: str, why: BaseException) -> None:
+        self.last_refusal = f"{server}: {why}"
+
     def changing(self, state: str) -> None:
-        if state not in kazoo_private.CONNECTED and self._connected:
-            # Before kazoo fails what is pending: what scripts send next must wait for us.
-            self._connected = False
+        # Before kazoo fails what is pending: what scripts send next must wait for us.
+        if state not in kazoo_private.CONNECTED:
             self._listener.connection_down()
 
     def changed(self, state: str) -> None:
-        if state in kazoo_private.CONNECTED:
-            self._connected = True
-            self._listener.connection_up()
-            while self._outbox and self._connected:
-                call = self._outbox.popleft()
-                self.hand_over(call, call)
-        elif state == kazoo_private.EXPIRED:
+        if state == kazoo_private.EXPIRED:
             self._listener.session_over()
         elif state == kazoo_private.AUTH_FAILED:
             self._listener.ended("the server does not accept our credentials")

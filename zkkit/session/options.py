@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,16 +50,16 @@ class Options:
     ) -> Options:
         _check_hosts(hosts)
         for name, seconds in (("timeout", timeout), ("connect_timeout", connect_timeout)):
-            if not isinstance(seconds, int | float) or seconds <= 0:
+            if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
                 raise ValueError(f"{name} must be a number of seconds > 0, not {seconds!r}")
-        if namespace is not None:
-            validate("/" + namespace.strip("/"))
+        validate("/" + (namespace or "").strip("/"))
         unknown = set(tls or {}) - _TLS_NAMES
         if unknown:
             raise ValueError(
                 f"tls= does not know {', '.join(sorted(unknown))}; it takes "
                 f"{', '.join(sorted(_TLS_NAMES))}"
             )
+        _check_files(tls or {})
         return cls(
             hosts=hosts,
             timeout=timeout,
@@ -73,7 +74,8 @@ class Options:
 
     @property
     def namespace_path(self) -> str:
-        return "/" + self.namespace.strip("/") if self.namespace else ""
+        inside = (self.namespace or "").strip("/")
+        return f"/{inside}" if inside else ""
 
 
 def _own_address() -> bytes:
@@ -84,8 +86,15 @@ def _own_address() -> bytes:
         return socket.gethostname().encode()
 
 
+def _check_files(tls: Mapping[str, Any]) -> None:
+    for name in ("ca", "certfile", "keyfile"):
+        path = tls.get(name)
+        if path is not None and not os.path.exists(path):
+            raise ZkkitError(f"tls= names {name}={path}, and there is no such file")
+
+
 def _check_hosts(hosts: str) -> None:
-    servers = hosts.partition("/")[0] if isinstance(hosts, str) else ""
+    servers, _, chroot = hosts.partition("/") if isinstance(hosts, str) else ("", "", "")
     bad = [part for part in servers.split(",") if not _is_server(part.strip())]
     if not servers.strip() or bad:
         what = "is empty" if not servers.strip() else f"has no usable server in {bad[0]!r}"
@@ -93,6 +102,7 @@ def _check_hosts(hosts: str) -> None:
             f"the connect string {hosts!r} {what}",
             hint='give the servers as "host:port,host:port,host:port"',
         )
+    validate("/" + chroot.removesuffix("/"))
 
 
 def _is_server(part: str) -> bool:

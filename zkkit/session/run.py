@@ -13,19 +13,26 @@ from .watches import Key
 
 
 class Frame:
-    """A script inside a script: the body of a `Within`, with its timer."""
+    """A script inside a script: the body of a `Within`, with its timer.
 
-    __slots__ = ("body", "timer")
+    `doomed`: it was cancelled, or stood on one that was, and is unwinding. `expired`: its own
+    deadline did it, and nothing below unwinds with it: a `TimedOut` is to come out of it.
+    """
 
-    def __init__(self, body: Script[Any], timer: Timer | None = None) -> None:
+    __slots__ = ("body", "doomed", "expired", "seconds", "timer")
+
+    def __init__(self, body: Script[Any], seconds: float = 0.0) -> None:
         self.body = body
-        self.timer = timer
+        self.seconds = seconds
+        self.timer: Timer | None = None
+        self.doomed = False
+        self.expired = False
 
 
 class Flight:
     """Requests sent together, and the outcomes that have come back."""
 
-    __slots__ = ("left", "outcomes", "run", "settle", "single", "started", "steps")
+    __slots__ = ("epoch", "left", "outcomes", "run", "settle", "single", "started", "steps")
 
     def __init__(self, run: Run, steps: tuple[Any, ...], *, single: bool, settle: bool) -> None:
         self.run = run
@@ -35,6 +42,7 @@ class Flight:
         self.outcomes: list[Any] = [None] * len(steps)
         self.left = len(steps)
         self.started = 0
+        self.epoch = 0
 
 
 class Run:
@@ -73,6 +81,17 @@ class Run:
         self.result: Any = None
         self.error: BaseException | None = None
         self.on_done: list[Callable[[], None]] = []
+
+    def doom(self, upwards_from: int) -> bool:
+        """Let all frames from this one up unwind. False if the upper ones are unwinding already:
+        then nothing more is to be thrown, or their clean-up would be hit a second time. They go
+        on with it, and we with ours when they are through."""
+        for frame in self.frames[upwards_from:]:
+            if frame.doomed:
+                frame.expired = False
+                return False
+            frame.doomed = True
+        return True
 
     def claim(self) -> bool:
         """Claim the result: true for one claimant only. Atomic, so it needs no monitor: the

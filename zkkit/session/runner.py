@@ -61,8 +61,9 @@ class Runner(Engine):
         self._clock = SessionClock(0, timeout, now())
         self._ticker: Timer | None = None
         self._condemned = 0
+        self._epoch = 0  # how many sessions have been lost
         self._holds = Holds()
-        self._watches: WatchTable[Run] = WatchTable(self._remove_watch)
+        self._watches: WatchTable[Run] = WatchTable(self._remove_watch, self._set_watch)
         self._instant[SessionId] = lambda run, step: self.session_id
         self._instant[Mark] = self._mark
 
@@ -144,10 +145,10 @@ class Runner(Engine):
 
     def connection_up(self) -> None:
         with self._monitor:
+            self._transport.resume()
             self._change_state("connected")
             for key, users in self._watches.lasting():
-                step = Watch(key.path, key.kind is WatchKind.RECURSIVE)
-                self._transport.send(Call(self._wire.encode(step), key.path))
+                self._set_watch(key)
                 # Sent first, so whatever they read next is read with the watch in place.
                 for run in users:
                     self._wake(run, Fire(FireKind.NONE, key.path))
@@ -156,6 +157,7 @@ class Runner(Engine):
 
     def connection_down(self) -> None:
         with self._monitor:
+            self._transport.suspend()
             if self.state == "connected":
                 self._change_state("suspended")
             for run, path in self._watches.disconnected():
@@ -178,9 +180,8 @@ class Runner(Engine):
     def fired(self, kind: FireKind, full_path: str) -> None:
         with self._monitor:
             path = self._wire.strip(full_path)
-            fire = Fire(kind, path)
-            self._report.fired(fire)
-            for run in self._watches.fired(kind, path):
+            self._report.fired(Fire(kind, path))
+            for run, fire in self._watches.fired(kind, path):
                 self._wake(run, fire)
             self._drain()
 
@@ -231,13 +232,14 @@ class Runner(Engine):
         """The session is over, by whichever clock: tell everybody who lived in it."""
         clock = self._clock
         clock.end()
-        if clock.session_id and self.state != "closed":
+        if clock.session_id and self._closed is None:
             self._change_state("lost")
         for held in self._holds.lose_all():
             self._report.lost(held, error)
             for callback in held.on_lost:
                 self._deliver(callback)
         self._clock = SessionClock(0, self._timeout, now())
+        self._epoch += 1
         self._watches.clear()
         self._transport.forget_unsent()
         for run in list(self._runs.values()):
@@ -257,6 +259,7 @@ class Runner(Engine):
         # All are encoded before one is sent: a flight that makes no sense does not take off.
         calls = [Call(self._wire.encode(s), s.path, flight, i) for i, s in enumerate(steps)]
         flight.started = time.monotonic_ns()
+        flight.epoch = self._epoch
         run.flight = flight
         for step, call in zip(steps, calls, strict=True):
             key = _watch_key(step)
@@ -269,7 +272,7 @@ class Runner(Engine):
         """One reply of a flight. Even if its run has moved on, what it did must be noted."""
         step, run = flight.steps[index], flight.run
         key = _watch_key(step)
-        if key is not None:
+        if key is not None and flight.epoch == self._epoch:
             self._watch_answered(flight, key, error)
         self._report.replied(flight, step, value, error, self._transport.last_zxid)
         flight.outcomes[index] = value if error is None else error
@@ -292,6 +295,10 @@ class Runner(Engine):
             run.watches.add(key)
             self._report.watch_set(key, run)
         self._watches.answered(key, run if wanted else None, was_set)
+
+    def _set_watch(self, key: Key) -> None:
+        step = Watch(key.path, key.kind is WatchKind.RECURSIVE)
+        self._transport.send(Call(self._wire.encode(step), key.path))
 
     def _remove_watch(self, key: Key) -> None:
         # No watch there is as good as removed: nobody waits for the answer.

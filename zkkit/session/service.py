@@ -13,6 +13,9 @@ from .platforms import Platform
 
 log = logging.getLogger("zkkit.session")
 
+USER_ERRORS = (Exception, SystemExit, KeyboardInterrupt)
+"""What a callback may raise without ending the worker. A killed greenlet is to die, though."""
+
 _STOP = object()
 
 
@@ -97,5 +100,5 @@ class Worker:
     def _call(self, function: Callable[[], object]) -> None:
         try:
             function()
-        except Exception:
+        except USER_ERRORS:
             log.exception("an error in %s was ignored", self._name)

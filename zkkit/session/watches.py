@@ -4,6 +4,12 @@ A watch belongs to the run that set it, but the server holds one per session, pa
 session counts users: a fire wakes them all, and only the last one to leave has the watch removed
 on the server. A watch counts from its reply on: a fire that arrives before the reply was meant for
 those who had set it earlier.
+
+Servers (before 3.9 at least) keep one mode per session and path: a one-shot watch set beside a
+persistent one turns it into a one-shot watch, removing one removes both, and of the two persistent
+kinds the later one wins. So a persistent watch is set again whenever something else on its path was
+set or dropped. Where both kinds are wanted the recursive one is kept, and its events of children
+stand for the child events that the other kind would have had.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ..steps import FireKind
+from ..steps import Fire, FireKind
 
 U = TypeVar("U")
 
@@ -60,11 +66,13 @@ class _Entry(Generic[U]):
 
 
 class WatchTable(Generic[U]):
-    """The watches of one session. `remove` is called for a watch that nobody needs any more."""
+    """The watches of one session. `remove` is called for a watch that nobody needs any more,
+    `set_again` for a persistent one that the server may have mixed up."""
 
-    def __init__(self, remove: Callable[[Key], None]) -> None:
+    def __init__(self, remove: Callable[[Key], None], set_again: Callable[[Key], None]) -> None:
         self._entries: dict[Key, _Entry[U]] = {}
         self._remove = remove
+        self._set_again = set_again
 
     def asked(self, key: Key) -> None:
         """A request that sets this watch was sent."""
@@ -82,10 +90,25 @@ class WatchTable(Generic[U]):
         entry.armed = entry.armed or was_set
         if user is not None and was_set and user not in entry.users:
             entry.users.append(user)
+        lasting = self._lasting_on(key.path)
+        if was_set and lasting is not None and lasting != key:
+            self._set_again(lasting)
         self._drop_if_idle(key)
 
-    def fired(self, kind: FireKind, path: str) -> list[U]:
-        """The users to wake; one-shot watches are used up by it."""
+    def _lasting_on(self, path: str) -> Key | None:
+        """The persistent watch that the server should have on this path."""
+        for kind in (WatchKind.RECURSIVE, WatchKind.PERSISTENT):
+            entry = self._entries.get(Key(kind, path))
+            if entry is not None and entry.users:
+                return Key(kind, path)
+        return None
+
+    def fired(self, kind: FireKind, path: str) -> list[tuple[U, Fire]]:
+        """Whom to wake, and with what; one-shot watches are used up by it."""
+        fire = Fire(kind, path)
+        return [(user, fire) for user in self._told(kind, path)] + self._told_instead(kind, path)
+
+    def _told(self, kind: FireKind, path: str) -> list[U]:
         woken: list[U] = []
         for watch in _ONE_SHOT[kind]:
             key = Key(watch, path)
@@ -95,6 +118,19 @@ class WatchTable(Generic[U]):
                 self._use_up(key, entry)
         _add_new(woken, self._lasting_users(kind, path))
         return woken
+
+    def _told_instead(self, kind: FireKind, path: str) -> list[tuple[U, Fire]]:
+        """Where a recursive watch has displaced a persistent one: its child events."""
+        parent = path.rpartition("/")[0] or "/"
+        displaced = self._entries.get(Key(WatchKind.PERSISTENT, parent))
+        if (
+            displaced is None
+            or path == parent
+            or kind not in (FireKind.CREATED, FireKind.DELETED)
+            or self._lasting_on(parent) != Key(WatchKind.RECURSIVE, parent)
+        ):
+            return []
+        return [(user, Fire(FireKind.CHILD, parent)) for user in displaced.users]
 
     def _lasting_users(self, kind: FireKind, path: str) -> list[U]:
         found: list[U] = []
@@ -124,8 +160,10 @@ class WatchTable(Generic[U]):
         return woken
 
     def lasting(self) -> list[tuple[Key, list[U]]]:
-        """The persistent watches in use, to be set again after a reconnect."""
-        return [(k, list(e.users)) for k, e in self._entries.items() if k.kind.lasting and e.users]
+        """The persistent watches in use, to be set again after a reconnect. On one path the
+        recursive one comes last, and wins."""
+        used = [(k, list(e.users)) for k, e in self._entries.items() if k.kind.lasting and e.users]
+        return sorted(used, key=lambda each: each[0].kind.value)
 
     def left(self, user: U, keys: set[Key]) -> None:
         """`user` has ended: these watches are no longer wanted by it."""
@@ -145,11 +183,16 @@ class WatchTable(Generic[U]):
         if entry.users or entry.asking:
             return
         del self._entries[key]
-        # The server removes a persistent watch only together with all others on its path: where
-        # there are some it stays, and fires for nobody.
-        shared = key.kind.lasting and any(other.path == key.path for other in self._entries)
-        if entry.armed and not shared:
+        lasting = self._lasting_on(key.path)
+        if lasting is not None:
+            if key.kind.lasting:
+                self._set_again(lasting)
+        elif entry.armed and not (key.kind.lasting and self._others_on(key.path)):
             self._remove(key)
+
+    def _others_on(self, path: str) -> bool:
+        """Removing a persistent watch would take these with it; left alone it fires for nobody."""
+        return any(Key(kind, path) in self._entries for kind in WatchKind)
 
     def clear(self) -> None:
         """The session is over, and its watches with it."""
