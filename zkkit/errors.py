@@ -194,6 +194,9 @@ class MultiFailed(ZkkitError):
         self.index = index
         self.error = first
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (MultiFailed, (self.errors,))
+
 
 _BY_CODE: dict[int, type[ServerError]] = {
     kind.code: kind for kind in ServerError.__subclasses__() if kind.code

@@ -49,10 +49,9 @@ def _problem(path: str) -> str:
 
 
 def _forbidden(char: str) -> bool:
+    """Control characters, and what Java sees as surrogates, private or special."""
     code = ord(char)
-    return (
-        code <= 0x1F or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xF8FF or 0xFFF0 <= code <= 0xFFFF
-    )
+    return code <= 0x1F or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xF8FF or code >= 0xFFF0
 
 
 def join(parent: str, name: str) -> str:

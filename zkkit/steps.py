@@ -231,6 +231,7 @@ class Watch(Request[None]):
     recursive: bool = False
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Together(Step[R_co]):
     """Several requests in one flight, in order; not atomic: others' writes may fall between.
 
@@ -238,7 +239,6 @@ class Together(Step[R_co]):
     `settle=True` errors stand as values among the results.
     """
 
-    __slots__ = ("requests", "settle")
     requests: tuple[Request[Any], ...]
     settle: bool
 
@@ -265,18 +265,8 @@ class Together(Step[R_co]):
         self: Together[tuple[Any, ...]], /, *requests: Request[Any], settle: bool = ...
     ) -> None: ...
     def __init__(self, *requests: Request[Any], settle: bool = False) -> None:
-        self.requests = requests
-        self.settle = settle
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Together)
-            and self.requests == other.requests
-            and self.settle == other.settle
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.requests, self.settle))
+        object.__setattr__(self, "requests", requests)
+        object.__setattr__(self, "settle", settle)
 
     def __repr__(self) -> str:
         inside = ", ".join(map(repr, self.requests))
@@ -324,14 +314,16 @@ class Stop(Step[None]):
     spawned: Spawned
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Call(Step[Any]):
     """Run user code outside the script, on the session's callback thread (greenlet, loop)."""
 
-    __slots__ = ("args", "function")
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:
-        self.function = function
-        self.args = args
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "args", args)
 
 
 # --- the impure world, as steps -------------------------------------------------------
