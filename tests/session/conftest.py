@@ -32,6 +32,12 @@ def eventually() -> Callable[..., Any]:
     return _eventually
 
 
+@pytest.fixture(scope="session")
+def zk_hosts(zk_ensemble: LocalEnsemble) -> str:
+    """One server of the three: what one session has written, another one reads there at once."""
+    return zk_ensemble.hosts.split(",")[0]
+
+
 @pytest.fixture
 def open_session(zk_hosts: str) -> Iterator[Open]:
     """`zkkit.connect` with a small timeout; whatever it opened is closed after the test."""

@@ -349,6 +349,59 @@ def test_one_shot_watch_bears_the_removal_of_a_lasting_one(
     assert fire.result(5.0).kind in (FireKind.DELETED, FireKind.NONE)
 
 
+@pytest.mark.parametrize("recursive", [False, True])
+@pytest.mark.parametrize("first", ["look", "listen"])
+def test_look_at_children_beside_a_lasting_watch(
+    session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any, recursive: bool,
+    first: str,
+) -> None:  # fmt: skip
+    """Who waits for a change of the children is woken, although a recursive watch on the same
+    node hears of the children themselves only."""
+    session.create(zk_path)
+    heard: queue.Queue[Any] = queue.Queue()
+    ready = threading.Event()
+    fires = []
+
+    def look() -> None:
+        script = look_and_wait(Children(zk_path, watch=True), ready)
+        fires.append(beside(session.run, script, timeout=3.0))
+        assert ready.wait(5.0)
+
+    if first == "look":
+        look()
+    session.spawn(listen(Watch(zk_path, recursive), heard))
+    assert heard.get(timeout=5.0) == "ready"
+    if first == "listen":
+        look()
+    session.exists("/")
+    other.create(f"{zk_path}/child")
+    assert fires[0].result(5.0).path == zk_path
+    assert heard.get(timeout=3.0).path in (zk_path, f"{zk_path}/child")
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+@pytest.mark.parametrize("last", ["looker", "listener", "fire"])
+def test_nothing_is_left_of_mixed_watches(
+    session: zkkit.Session, other: zkkit.Session, zk_path: str, watchers: Any, eventually: Any,
+    recursive: bool, last: str,
+) -> None:  # fmt: skip
+    """In whatever order the runs leave, or are woken, the server has no watch in the end."""
+    session.create(zk_path)
+    heard: queue.Queue[Any] = queue.Queue()
+    listener = session.spawn(listen(Watch(zk_path, recursive), heard))
+    assert heard.get(timeout=5.0) == "ready"
+    ready = threading.Event()
+    looker = session.spawn(look_and_wait(Get(zk_path, watch=True), ready))
+    assert ready.wait(5.0)
+    leaving = [looker, listener] if last == "listener" else [listener, looker]
+    session.run(Stop(leaving[0]), timeout=5.0)
+    if last == "fire":
+        other.set(zk_path, b"x")
+    else:
+        session.run(Stop(leaving[1]), timeout=5.0)
+    eventually(lambda: watchers(zk_path) == 0, 3.0)
+
+
 def test_both_lasting_kinds_on_one_node(
     session: zkkit.Session, other: zkkit.Session, zk_path: str
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..retry import RetryPolicy
@@ -77,13 +77,6 @@ class Session(Front[Blocking], Blocking):
         self._tell(self._runner.cancel, run)
         waiter.wait(grace(timeout))
         return take_late(run, timeout, give_up)
-
-    def _tell(self, function: Callable[[Run], None], run: Run) -> None:
-        """Tell the runner, in such a way that an interrupt can do no harm inside it."""
-        if self._platform.may_be_interrupted():
-            self._runner.hand_over(function, run)
-        else:
-            function(run)
 
     def close(self) -> None:
         """Close the session: every wait in it ends with SessionClosed, its nodes are removed.

@@ -10,6 +10,7 @@ What goes to a server is the business of the `Runner`, which builds on this.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import random
 import time
@@ -18,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 from ..errors import Cancelled, NotAStep, SessionLost, TimedOut
@@ -62,7 +64,7 @@ class Engine(ABC):
         self._deliver = deliver
         self._closed: SessionLost | None = None
         self._runs: dict[int, Run] = {}
-        self._numbers = 0
+        self._numbers = itertools.count(1)
         self._table: dict[Hashable, Any] = {}
         self._ready: deque[tuple[Run, int, Any, BaseException | None]] = deque()
         self._draining = False
@@ -131,8 +133,7 @@ class Engine(ABC):
     # --- advancing ----------------------------------------------------------------------
 
     def _enter(self, run: Run) -> None:
-        self._numbers += 1
-        run.number = self._numbers
+        run.number = run.number or next(self._numbers)
         run.began = time.monotonic_ns()
         self._runs[run.number] = run
         self._ready.append((run, run.ticket, None, None))
@@ -239,11 +240,11 @@ class Engine(ABC):
         assert self._closed is not None
         run.refusals += 1
         if run.refusals <= _PATIENCE:
-            raise self._closed
+            raise copy(self._closed)
         while run.frames:
             with suppress(Exception):  # it would go on even now
                 run.frames.pop().body.close()
-        run.frames.append(Frame(_raising(self._closed)))
+        run.frames.append(Frame(_raising(copy(self._closed))))
         return None
 
     # --- waiting ------------------------------------------------------------------------
@@ -283,21 +284,17 @@ class Engine(ABC):
 
     # --- other actors -------------------------------------------------------------------
 
-    def spawn(self, body: Script[Any], name: str) -> Spawned:
-        """Run a script in the background until it or the session ends."""
-        with self._monitor:
-            spawned = self._enter_background(body, name)
-            self._drain()
-            return spawned
-
-    def _enter_background(self, body: Script[Any], name: str) -> Spawned:
+    def background_run(self, body: Script[Any], name: str) -> Run:
+        """A run that nobody waits for, to be started; it has its number already."""
         run = Run(body, name, name)
+        run.number = next(self._numbers)
         run.on_done.append(lambda: _log_failure(run))
-        self._enter(run)
-        return Spawned(run.number)
+        return run
 
     def _spawn(self, run: Run, step: Spawn) -> Spawned:
-        return self._enter_background(as_script(step.script), step.name)
+        spawned = self.background_run(as_script(step.script), step.name)
+        self._enter(spawned)
+        return Spawned(spawned.number)
 
     def _stop(self, run: Run, step: Stop) -> Any:
         target = self._runs.get(step.spawned.number)

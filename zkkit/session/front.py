@@ -171,7 +171,9 @@ class Front(Recipe[S]):
         End it with `session.run(Stop(spawned))`. What it raises is logged.
         """
         self._check_usable()
-        return self._runner.spawn(as_script(script), name)
+        run = self._runner.background_run(as_script(script), name)
+        self._tell(self._runner.start, run)
+        return Spawned(run.number)
 
     def background(self, step: Step[Any], callback: Callable[[Outcome], object]) -> None:
         """Take a step without waiting; `callback(Outcome(step, result, error))` is called where
@@ -264,5 +266,21 @@ class Front(Recipe[S]):
 
     def _close_runner(self) -> None:
         """May take CLOSING_PATIENCE with a frozen server. In a forked child: nothing."""
-        if os.getpid() == self._pid:
-            self._runner.close(CLOSING_PATIENCE)
+        if os.getpid() != self._pid:
+            return
+        ended = self._platform.waiter()
+
+        def end_all() -> None:
+            self._runner.end_all()
+            ended.set()
+
+        self._tell(end_all)
+        ended.wait(CLOSING_PATIENCE)
+        self._runner.free(CLOSING_PATIENCE)
+
+    def _tell(self, function: Callable[..., None], *args: Any) -> None:
+        """Tell the runner, in such a way that an interrupt can do no harm inside it."""
+        if self._platform.may_be_interrupted():
+            self._runner.hand_over(function, *args)
+        else:
+            function(*args)

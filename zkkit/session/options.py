@@ -60,13 +60,15 @@ class Options:
                 f"{', '.join(sorted(_TLS_NAMES))}"
             )
         _check_files(tls or {})
+        if acl is not None and not acl:
+            raise ValueError("acl= is empty: nobody could use the nodes; leave it out for all")
         return cls(
             hosts=hosts,
             timeout=timeout,
             connect_timeout=connect_timeout,
             namespace=namespace,
             auth=tuple(auth or ()),
-            acl=tuple(acl or OPEN_ACL),
+            acl=OPEN_ACL if acl is None else tuple(acl),
             tls=tls,
             retry=retry or DEFAULT_RETRY,
             node_data=_own_address() if node_data is None else node_data,

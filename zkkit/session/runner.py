@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from ..errors import NotAStep, SessionClosed, SessionLost, ZkkitError
@@ -102,13 +103,16 @@ class Runner(Engine):
             elif held is not None:
                 held.on_lost.append(callback)
 
-    def close(self, patience: float) -> None:
-        """End every run with SessionClosed, close the session, free everything."""
+    def end_all(self) -> None:
+        """End every run with SessionClosed."""
         with self._monitor:
             if self._closed is None:
                 self._end(
                     SessionClosed("the session is closed", hint="open a new one with zkkit.connect")
                 )
+
+    def free(self, patience: float) -> None:
+        """Close the session on the server and free everything."""
         self._transport.shut_down(patience)
         self._service.stop()
 
@@ -244,7 +248,7 @@ class Runner(Engine):
         self._transport.forget_unsent()
         for run in list(self._runs.values()):
             run.watches.clear()
-            self._interrupt(run, error)
+            self._interrupt(run, copy(error))
 
     # --- requests -----------------------------------------------------------------------
 

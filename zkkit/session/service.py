@@ -42,6 +42,7 @@ class Worker:
         self._name = name
         self._inbox = platform.inbox()
         self._timers: list[tuple[float, int, Timer]] = []
+        self._crowded = 64
         self._numbers = itertools.count()
         self._running: Any = None
         self._starting = platform.monitor()
@@ -52,11 +53,13 @@ class Worker:
         self._inbox.put(function)
         if self._running is None:
             self.start()
+        if self._stopped:
+            self._call_rest()
 
     def at(self, moment: float, function: Callable[[], object]) -> Timer:
         """Call `function` at `moment` on the session's clock."""
         timer = Timer(function)
-        self.soon(lambda: heapq.heappush(self._timers, (moment, next(self._numbers), timer)))
+        self.soon(lambda: self._push(moment, timer))
         return timer
 
     def start(self) -> None:
@@ -87,6 +90,28 @@ class Worker:
                 self._call(item)
             del item  # do not keep a caller's frame alive while idle
             self._call_due()
+
+    def _call_rest(self) -> None:
+        """Nobody reads the inbox any more: whoever still puts something there does it himself."""
+        stop = False
+        while True:
+            try:
+                item = self._inbox.get(False)
+            except self._platform.empty:
+                break
+            if item is _STOP:
+                stop = True  # not ours: the worker has not come to it yet
+            else:
+                self._call(item)
+        if stop:
+            self._inbox.put(_STOP)
+
+    def _push(self, moment: float, timer: Timer) -> None:
+        if len(self._timers) > self._crowded:  # most of them may have been cancelled
+            self._timers = [entry for entry in self._timers if entry[2].function is not None]
+            heapq.heapify(self._timers)
+            self._crowded = max(64, 2 * len(self._timers))
+        heapq.heappush(self._timers, (moment, next(self._numbers), timer))
 
     def _until_next(self) -> float | None:
         return max(0.0, self._timers[0][0] - now()) if self._timers else None

@@ -71,6 +71,7 @@ class WatchTable(Generic[U]):
 
     def __init__(self, remove: Callable[[Key], None], set_again: Callable[[Key], None]) -> None:
         self._entries: dict[Key, _Entry[U]] = {}
+        self._overdue: dict[str, Key] = {}  # persistent, no longer wanted, still on the server
         self._remove = remove
         self._set_again = set_again
 
@@ -120,17 +121,23 @@ class WatchTable(Generic[U]):
         return woken
 
     def _told_instead(self, kind: FireKind, path: str) -> list[tuple[U, Fire]]:
-        """Where a recursive watch has displaced a persistent one: its child events."""
+        """Where a recursive watch has displaced others: the child events they would have had."""
         parent = path.rpartition("/")[0] or "/"
-        displaced = self._entries.get(Key(WatchKind.PERSISTENT, parent))
         if (
-            displaced is None
-            or path == parent
+            path == parent
             or kind not in (FireKind.CREATED, FireKind.DELETED)
             or self._lasting_on(parent) != Key(WatchKind.RECURSIVE, parent)
         ):
             return []
-        return [(user, Fire(FireKind.CHILD, parent)) for user in displaced.users]
+        displaced: list[U] = []
+        for watch in (WatchKind.PERSISTENT, WatchKind.CHILD):
+            key = Key(watch, parent)
+            entry = self._entries.get(key)
+            if entry is not None:
+                _add_new(displaced, entry.users)
+                if not watch.lasting:
+                    self._use_up(key, entry)
+        return [(user, Fire(FireKind.CHILD, parent)) for user in displaced]
 
     def _lasting_users(self, kind: FireKind, path: str) -> list[U]:
         found: list[U] = []
@@ -152,6 +159,7 @@ class WatchTable(Generic[U]):
         """All watches are gone from the server: whom to wake, and about which path. Users of
         lasting watches stay and are woken when `lasting` has been set again."""
         woken: list[tuple[U, str]] = []
+        self._overdue.clear()
         for key, entry in list(self._entries.items()):
             if key.kind.lasting:
                 continue
@@ -187,16 +195,21 @@ class WatchTable(Generic[U]):
         if lasting is not None:
             if key.kind.lasting:
                 self._set_again(lasting)
-        elif entry.armed and not (key.kind.lasting and self._others_on(key.path)):
+        elif any(Key(kind, key.path) in self._entries for kind in WatchKind):
+            # Removing a persistent watch would take the others on its path with it: later.
+            if key.kind.lasting:
+                self._overdue[key.path] = key
+            elif entry.armed:
+                self._remove(key)
+        elif key.path in self._overdue:
+            self._remove(self._overdue.pop(key.path))
+        elif entry.armed:
             self._remove(key)
-
-    def _others_on(self, path: str) -> bool:
-        """Removing a persistent watch would take these with it; left alone it fires for nobody."""
-        return any(Key(kind, path) in self._entries for kind in WatchKind)
 
     def clear(self) -> None:
         """The session is over, and its watches with it."""
         self._entries.clear()
+        self._overdue.clear()
 
     def __len__(self) -> int:
         return sum(bool(entry.users) for entry in self._entries.values())

@@ -1,0 +1,185 @@
+"""The plan, the verdict and the figures: pure, so tested without servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from zkkit.bench.compare import Plan
+from zkkit.bench.designs import DESIGNS, HERD, SEQUENTIAL, UnknownDesign, named
+from zkkit.bench.figures import figures
+from zkkit.bench.machine import Cpu, cpu_between, cpu_used, describe
+from zkkit.bench.run import Run, percentile
+from zkkit.bench.verdict import Verdict, judge
+from zkkit.bench.witness import COUNTERS, fires_between, members
+from zkkit.errors import ZkkitError
+
+BOTH = (HERD, SEQUENTIAL)
+
+
+def run_of(design: str, contenders: int, fires: int, creates: int, **more: object) -> Run:
+    base = Run(
+        design=design,
+        contenders=contenders,
+        repeat=0,
+        fires=fires,
+        creates=creates,
+        wakeups=fires,
+        useful_wakeups=contenders,
+        overtakings=0,
+        handoffs_ms=(1.0, 2.0, 9.0),
+        server_fires=fires,
+        seconds=1.0,
+        cpu=Cpu(0.5, {}),
+    )
+    return replace(base, **more)
+
+
+GOOD = [run_of("herd", 5, 15, 20), run_of("sequential", 5, 5, 5)]
+
+
+def test_the_law_of_a_hundred() -> None:
+    """With 100 contenders the laws say 100 against 5,050."""
+    assert SEQUENTIAL.law.fires.of(100) == SEQUENTIAL.law.creates.of(100) == 100
+    assert HERD.law.fires.of(100) == 5_050
+    assert HERD.law.creates.of(100) == 5_150
+
+
+def test_an_unknown_design_names_the_known() -> None:
+    """A misspelt design is answered with the names there are."""
+    with pytest.raises(UnknownDesign, match="herd, sequential"):
+        named("hurd")
+    assert [named(name) for name in DESIGNS] == list(BOTH)
+
+
+def test_forwards_and_backwards() -> None:
+    """The plan is run forwards, then backwards: ABBA in designs and in numbers of contenders."""
+    plan = Plan(BOTH, (2, 4), 2, 1)
+    order = [(p.contenders, p.design.name, p.repeat) for p in plan.runs()]
+    assert order[:4] == [(2, "herd", 0), (2, "sequential", 0), (4, "herd", 0), (4, "sequential", 0)]
+    assert [run[:2] for run in order[4:]] == [run[:2] for run in reversed(order[:4])]
+    assert len(plan) == len(order)
+
+
+def test_the_seed_decides_the_order_of_arrival() -> None:
+    """One seed gives one order, the same for both designs; another seed gives another."""
+    plan, other = Plan(BOTH, (30,), 1, 1), Plan(BOTH, (30,), 1, 2)
+    first, second = [plan.order(planned) for planned in plan.runs()]
+    assert first == second
+    assert sorted(first) == list(range(30))
+    assert first != other.order(next(other.runs()))
+
+
+@pytest.mark.parametrize("bad", [((), (2,), 1), (BOTH, (), 1), (BOTH, (0,), 1), (BOTH, (2,), 0)])
+def test_an_empty_plan_is_refused(bad: tuple[tuple[()], tuple[int, ...], int]) -> None:
+    """A plan that would run nothing raises at once."""
+    with pytest.raises(ValueError, match="at least one"):
+        Plan(*bad, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ([], Verdict.HOLDS),
+        ([run_of("sequential", 5, 6, 5)], Verdict.BROKEN),
+        ([run_of("sequential", 5, 4, 5)], Verdict.BROKEN),
+        ([run_of("sequential", 5, 5, 6)], Verdict.BROKEN),
+        ([run_of("herd", 5, 16, 20)], Verdict.BROKEN),
+        ([run_of("herd", 5, 15, 21)], Verdict.BROKEN),
+        ([run_of("herd", 5, 5, 10)], Verdict.BROKEN),
+        ([run_of("herd", 4, 4, 8)], Verdict.HOLDS),
+        ([run_of("sequential", 5, 6, 5, void="disagree")], Verdict.UNKNOWN),
+        ([run_of("sequential", 5, 5, 5, void="x"), run_of("herd", 5, 16, 20)], Verdict.BROKEN),
+    ],
+)
+def test_verdicts(change: list[Run], verdict: Verdict) -> None:
+    """A breach breaks, a void run leaves it open, luck with few contenders is allowed."""
+    assert judge(BOTH, GOOD + change).verdict is verdict
+
+
+def test_nothing_proves_nothing() -> None:
+    """Without runs, or with fewer than planned, the verdict is unknown and never a pass."""
+    assert judge(BOTH, []).verdict is Verdict.UNKNOWN
+    stopped = judge(BOTH, GOOD, stopped="stopped after 2 of 4 runs: the servers are gone")
+    assert stopped.verdict is Verdict.UNKNOWN
+    assert "the servers are gone" in stopped.why
+
+
+def test_one_reason_is_told_once() -> None:
+    """Forty runs that are void for one reason give one sentence."""
+    why = judge(BOTH, [run_of("herd", 5, 15, 20, void="no mntr")] * 40).why
+    assert why.count("no mntr") == 1
+    assert "39 more" in why
+
+
+def test_exit_codes() -> None:
+    """0, 1, 2: holds, broken, unknown."""
+    assert [v.exit_code for v in (Verdict.HOLDS, Verdict.BROKEN, Verdict.UNKNOWN)] == [0, 1, 2]
+
+
+def test_figures_are_medians_with_an_interval() -> None:
+    """Repeats become a median with the smallest and greatest value, beside the law."""
+    runs = [run_of("herd", 5, fires, 20) for fires in (15, 9, 12)]
+    (figure,) = figures(BOTH, runs)
+    assert figure["fires"] == {"median": 12, "low": 9, "high": 15}
+    assert figure["law"] == {"relation": "at most", "fires": 15, "creates": 20}
+    assert figure["handoff_ms"]["median"] == 2.0
+
+
+def test_a_busy_client_is_marked() -> None:
+    """From 90 % of one core on a run is marked as saturated."""
+    busy = run_of("herd", 5, 15, 20, cpu=Cpu(0.95, {}))
+    assert busy.saturated and not GOOD[0].saturated
+    assert figures(BOTH, [busy, GOOD[0]])[0]["saturated"] == 1
+
+
+def test_percentiles() -> None:
+    """Of no values none, of one that one, else in proportion between two."""
+    assert percentile((), 50) is None
+    assert percentile((3.0,), 90) == 3.0
+    assert percentile((1.0, 2.0, 3.0), 50) == 2.0
+    assert percentile(tuple(map(float, range(11))), 90) == 9.0
+
+
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [
+        ("a:1,b:2", (("a", 1), ("b", 2))),
+        ("a", (("a", 2181),)),
+        ("a:1, b:2/root/x", (("a", 1), ("b", 2))),
+        ("[::1]:5", (("::1", 5),)),
+    ],
+)
+def test_connect_strings(hosts: str, expected: tuple[tuple[str, int], ...]) -> None:
+    """Ports may be left out and a chroot does not matter."""
+    assert members(hosts) == expected
+
+
+@pytest.mark.parametrize("hosts", ["a:b", "", "a:1,,b:2"])
+def test_a_bad_connect_string_is_refused(hosts: str) -> None:
+    """What is no host:port is named, with an example of what is."""
+    with pytest.raises(ZkkitError, match=r"127\.0\.0\.1:2181"):
+        members(hosts)
+
+
+def test_servers_are_summed() -> None:
+    """Fires between two readings are summed over members and kinds."""
+    before = {"a": dict.fromkeys(COUNTERS, "1"), "b": dict.fromkeys(COUNTERS, "5.0")}
+    after = {"a": dict.fromkeys(COUNTERS, "2.0"), "b": dict.fromkeys(COUNTERS, "5")}
+    assert fires_between(before, after) == len(COUNTERS)
+
+
+def test_a_process_that_is_gone_uses_no_cpu() -> None:
+    """A server that cannot be asked is left out instead of guessed."""
+    before = cpu_used({"gone": 2**22 + 1})
+    assert before.servers == {}
+    assert cpu_between(before, cpu_used({})).client >= 0
+
+
+def test_the_machine_is_described() -> None:
+    """Python, CPU, system and versions are all there, as plain data."""
+    facts = describe()
+    assert facts["python"].startswith(("CPython", "PyPy"))
+    assert facts["cpu_count"] >= 1
+    assert all(facts[name] for name in ("os", "cpu_model", "zkkit", "kazoo"))

@@ -1,0 +1,187 @@
+"""The types users see, pinned. mypy checks this file; to pytest most of it only is importable."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, assert_type
+
+import pytest
+
+import zkkit
+from zkkit import Hold, ReentrantLock
+from zkkit.aio import AioSession
+from zkkit.errors import ZkkitError
+from zkkit.scripting import Awaiting, Blocking
+from zkkit.steps import (
+    Call,
+    Children,
+    Create,
+    Data,
+    Exists,
+    Fire,
+    Get,
+    Guid,
+    Look,
+    Multi,
+    Node,
+    Script,
+    Set,
+    Spawned,
+    Stat,
+    Sync,
+    Together,
+    Wait,
+    Within,
+)
+
+
+def blocking(session: zkkit.Session) -> None:
+    """On a blocking session every call gives its result."""
+    assert_type(session.get("/a"), Data)
+    assert_type(session.get("/a").data, bytes)
+    assert_type(session.create("/a", b"", make_parents=True), Node)
+    assert_type(session.set("/a", b"", version=1), Stat)
+    assert_type(session.exists("/a"), Stat | None)
+    assert_type(session.children("/a"), tuple[str, ...])
+    assert_type(session.multi(Create("/a")), tuple[str | Stat | None, ...])
+    assert_type(session.run(Get("/a")), Data)
+    assert_type(session.run(Children("/a"), timeout=1.0), tuple[str, ...])
+    assert_type(session.run(script_of_a_number()), int)
+    assert_type(session.spawn(script_of_a_number()), Spawned)
+
+    lock = ReentrantLock(session, "/x")
+    assert_type(lock, ReentrantLock[zkkit.Session])
+    hold = lock.acquire()
+    assert_type(hold, Hold[zkkit.Session] | None)
+    assert_type(lock.acquire(False), Hold[zkkit.Session] | None)
+    assert_type(lock.acquire(blocking=True, timeout=2.0), Hold[zkkit.Session] | None)
+    if hold:
+        assert_type(hold.check(), bool)
+        assert_type(hold.valid, bool)
+        assert_type(hold.token, int)
+        assert_type(hold.path, str)
+    with lock as held:
+        assert_type(held, Hold[Blocking])
+        assert_type(held.check(), bool)
+        assert_type(held.transaction(Set("/a", b"")), tuple[str | Stat | None, ...])
+    with lock.held(timeout=2.0) as held_within:
+        assert_type(held_within, Hold[Blocking])
+    with zkkit.connect("127.0.0.1:2181") as opened:
+        assert_type(opened, zkkit.Session)
+
+
+async def awaiting(session: AioSession) -> None:
+    """On an asyncio session every call gives a coroutine of the same."""
+    asked = session.get("/a")
+    _ = assert_type(asked, Coroutine[Any, Any, Data])
+    assert_type(await asked, Data)
+    assert_type(await session.create("/a"), Node)
+    assert_type(await session.exists("/a"), Stat | None)
+    assert_type(await session.children("/a"), tuple[str, ...])
+    assert_type(await session.run(Get("/a")), Data)
+    assert_type(await session.run(script_of_a_number(), timeout=1.0), int)
+    assert_type(session.spawn(script_of_a_number()), Spawned)
+
+    lock = ReentrantLock(session, "/x")
+    assert_type(lock, ReentrantLock[AioSession])
+    acquiring = lock.acquire(timeout=2.0)
+    _ = assert_type(acquiring, Coroutine[Any, Any, Hold[AioSession] | None])
+    hold = await acquiring
+    if hold:
+        assert_type(await hold.check(), bool)
+    async with lock as held:
+        assert_type(held, Hold[Awaiting])
+        assert_type(await held.check(), bool)
+        assert_type(held.valid, bool)
+        await held.release()
+    async with lock.held(timeout=2.0) as held_within:
+        assert_type(held_within, Hold[Awaiting])
+    async with zkkit.aio.connect("127.0.0.1:2181") as opened:
+        assert_type(opened, AioSession)
+    assert_type(await zkkit.aio.connect("127.0.0.1:2181"), AioSession)
+
+
+def script_of_a_number() -> Script[int]:
+    """A script's type says what it returns."""
+    yield from Guid()
+    return 1
+
+
+def in_a_script(lock: ReentrantLock[Any]) -> Script[None]:
+    """Inside a script each step is worth exactly what it gives."""
+    assert_type((yield from Children("/a")), tuple[str, ...])
+    assert_type((yield from Get("/a")), Data)
+    assert_type((yield from Exists("/a")), Stat | None)
+    assert_type((yield from Create("/a")), Node)
+    assert_type((yield from Multi((Create("/a"),))), tuple[str | Stat | None, ...])
+    assert_type((yield from Wait()), Fire)
+    assert_type((yield from Guid()), str)
+    assert_type((yield from Look("key")), Any)
+    assert_type((yield from Call(print)), Any)
+    assert_type((yield from script_of_a_number()), int)
+
+    assert_type((yield from Together(Create("/a"), Children("/a"))), tuple[Node, tuple[str, ...]])
+    assert_type(
+        (yield from Together(Create("/a"), Children("/a"), settle=True)),
+        tuple[Node | ZkkitError, tuple[str, ...] | ZkkitError],
+    )
+    assert_type((yield from Together(Create("/a"), Sync("/a"), Get("/a"))), tuple[Any, ...])
+    assert_type((yield from Within(1.0, Get("/a"))), Data)
+    assert_type((yield from Within(1.0, script_of_a_number())), int)
+
+    hold: Hold[Any] | None = yield from ReentrantLock.acquire.of(lock, timeout=2.0)
+    if hold is not None:
+        assert_type((yield from Hold.check.of(hold)), bool)
+    yield from ReentrantLock.release.of(lock)
+
+
+@pytest.mark.slow
+def test_mistakes_are_found(tmp_path: Path) -> None:
+    """mypy refuses what would fail at run time: a forgotten await, a hold that may be None,
+    arguments of the wrong type."""
+    snippet = textwrap.dedent(
+        """
+        import zkkit
+        from zkkit.aio import AioSession
+        from zkkit.steps import Children, Create, Script, Together, Guid
+
+        def blocking(session: zkkit.Session) -> None:
+            lock = zkkit.ReentrantLock(session, "/x")
+            lock.acquire().release()                    # 8: may be None
+            lock.acquire(timeout="2")                   # 9: no number
+            lock.acquire(patience=2)                    # 10: no such option
+            session.create("/x", "text")                # 11: no bytes
+            names: list[str] = session.children("/x")   # 12: a tuple
+            with lock as hold:
+                hold.token = "x"                        # 14: a number
+
+        async def awaiting(session: AioSession) -> None:
+            session.get("/x").data                      # 17: not awaited
+            with zkkit.ReentrantLock(session, "/x"):    # 18: async with
+                pass
+
+        def script() -> Script[int]:
+            name: str = yield from Children("/x")       # 22: names
+            yield from Together(Create("/x"), Guid())   # 23: no request
+            return "x"                                  # 24: no number
+        """
+    )
+    file = tmp_path / "snippet.py"
+    file.write_text(snippet)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", str(root / "pyproject.toml"),
+         "--cache-dir", str(root / ".mypy_cache"), str(file)],
+        cwd=root, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    expected = {
+        number for number, line in enumerate(snippet.splitlines(), 1) if f"# {number}:" in line
+    }
+    assert len(expected) == 11
+    assert found == expected, done.stdout

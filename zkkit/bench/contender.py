@@ -1,0 +1,75 @@
+"""A contender: who queues for the lock, gets it once, and leaves."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from zkkit import Session
+from zkkit.errors import ZkkitError
+from zkkit.hooks import Event, Instrument
+from zkkit.recipes.locks.owned import OwnedLock
+from zkkit.scripting import Blocking
+
+
+class RunFailed(ZkkitError):
+    """A run did not come to its end: nothing can be said about the law."""
+
+
+class Contender(Instrument):
+    """Acquires once, in a thread of its own, holds for a moment and releases."""
+
+    def __init__(
+        self, name: str, session: Session, lock: OwnedLock[Blocking], *, hold: float
+    ) -> None:
+        self.name = name
+        self._session = session
+        self._lock = lock
+        self._hold = hold
+        self._queued = threading.Event()
+        self._error: BaseException | None = None
+        # A daemon: after a failure the sessions are closed, which ends its waiting; but nothing
+        # it does may keep the process alive.
+        self._thread = threading.Thread(target=self._contend, name=name, daemon=True)
+
+    def watch_set(self, event: Event) -> None:
+        self._queued.set()
+
+    def queue_up(self, patience: float) -> None:
+        """Begin to acquire; return when the watch is set."""
+        self._session.hooks.add(self)
+        try:
+            self._thread.start()
+            queued = self._queued.wait(patience)
+        finally:
+            self._session.hooks.remove(self)
+        self._raise_failure()
+        if not queued:
+            raise RunFailed(
+                f"{self.name} set no watch on {self._lock.path} within {patience:g} s",
+                hint="the servers may be overloaded or gone; try fewer contenders",
+            )
+
+    def finish(self, deadline: float) -> None:
+        """Return when it has released, or say that it did not by the deadline."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        self._raise_failure()
+        if self._thread.is_alive():
+            raise RunFailed(
+                f"{self.name} was not done with {self._lock.path} in time",
+                hint="a contender that is never granted is a defect of the lock, unless the "
+                "servers are overloaded or gone",
+            )
+
+    def _contend(self) -> None:
+        try:
+            self._lock.acquire()
+            time.sleep(self._hold)
+            self._lock.release()
+        except BaseException as error:
+            self._error = error
+            self._queued.set()
+
+    def _raise_failure(self) -> None:
+        if self._error is not None:
+            raise RunFailed(f"{self.name} failed: {self._error}") from self._error

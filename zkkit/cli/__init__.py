@@ -1,0 +1,97 @@
+"""The command line: `zkkit …`.
+
+Exit codes: 0 holds, 1 broken, 2 unknown (also: wrong usage, and whatever keeps a check from being
+made), 130 interrupted. A check that crashes is unknown, never a pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import zkkit
+from zkkit.cli import compare, demo, doctor, ensemble, recorder
+from zkkit.errors import ZkkitError
+
+UNKNOWN = 2
+INTERRUPTED = 130
+
+_DESCRIPTION = "Teach, measure and trust coordination on ZooKeeper."
+_EPILOG = """\
+examples:
+  zkkit demo                              three servers, two designs, one picture
+  zkkit compare --contenders 2,5,50       the numbers of contenders you like
+  zkkit compare --hosts zk1:2181,zk2:2181 on servers that are there already
+  zkkit bench recorder                    what recording costs
+  zkkit ensemble up                       three servers that stay, to break and mend
+  zkkit doctor                            what this machine lacks
+  zkkit compare --help                    all options of one command
+
+exit codes of demo and compare:
+  0 the law holds   1 it is broken   2 unknown (also wrong usage)   130 interrupted
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="zkkit",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"zkkit {zkkit.__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    demo.add_to(commands)
+    compare.add_to(commands)
+    recorder.add_to(commands)
+    ensemble.add_to(commands)
+    doctor.add_to(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; gives its exit code."""
+    arguments = parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without "≤" gets a "?"
+    try:
+        with _quiet(logging.getLogger("zkkit.kazoo")):
+            code: int = arguments.command(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        _say("interrupted; nothing was written, the verdict is unknown")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left. Without this the interpreter would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNKNOWN
+    except ZkkitError as error:
+        _say(str(error))
+        return UNKNOWN
+    except Exception:
+        traceback.print_exc()
+        _say("this is a defect of zkkit; the verdict is unknown")
+        return UNKNOWN
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """kazoo logs every lost connection; what matters of it reaches us as an error."""
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _say(text: str) -> None:
+    print(f"zkkit: {text}", file=sys.stderr)

@@ -1,0 +1,51 @@
+"""The servers a command works on: three of our own, or those named by --hosts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from zkkit.bench.witness import Reading, members
+from zkkit.ensemble import FAST_START, LocalEnsemble
+from zkkit.ensemble.place import Medium
+
+#: With the optimising compiler: a server measured for longer is warmed up by it.
+BENCHMARK = tuple(flag for flag in FAST_START if not flag.startswith("-XX:TieredStopAtLevel"))
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Where they are, and what is known about them."""
+
+    hosts: str
+    pids: Mapping[str, int] = field(default_factory=dict)
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+    def describe(self, reading: Reading) -> dict[str, Any]:
+        """What a report says about them; of others' servers only what they told themselves."""
+        if self.known:
+            return dict(self.known)
+        versions = {said.get("zk_version", "unknown").split("-")[0] for said in reading.values()}
+        return {
+            "backend": f"at {self.hosts}",
+            "size": len(members(self.hosts)),
+            "zookeeper": " and ".join(sorted(versions)) or "unknown",
+            "medium": "unknown (they were there already)",
+        }
+
+
+@contextmanager
+def servers(
+    hosts: str | None, *, medium: Medium = "memory", jvm_flags: Sequence[str] = FAST_START
+) -> Iterator[Servers]:
+    """Those at `hosts`, or three that live as long as the `with` block."""
+    if hosts is not None:
+        yield Servers(hosts)
+        return
+    print(f"Starting three ZooKeeper servers, their data on {medium} ...", file=sys.stderr)
+    with LocalEnsemble(medium=medium, jvm_flags=jvm_flags) as ensemble:
+        pids = {f"node{node}": pid for node, pid in ensemble.pids.items()}
+        yield Servers(ensemble.hosts, pids, ensemble.describe())

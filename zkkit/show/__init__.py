@@ -1,0 +1,1 @@
+"""Pictures, tables and reports: what results look like to people."""
