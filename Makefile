@@ -8,7 +8,7 @@ ROUNDS := 50
 ARGS   :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all soak bench lint clean setup setup-python
+.PHONY: help demo load test test-all soak bench lint clean setup setup-python
 
 help: ## show this list
 	@echo "zkkit: teach, measure and trust coordination on ZooKeeper"
@@ -16,6 +16,11 @@ help: ## show this list
 
 demo: setup ## three real servers, two designs of a lock, one picture of what each costs
 	@$(ZKKIT) demo $(ARGS)
+
+load: setup ## one minute of load on a lock, herd against sequential, with locust
+	@$(PY) -c 'import importlib.util as u, sys; sys.exit(u.find_spec("locust") is None)' || \
+		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[load]'
+	@$(PY) -m loadtests $(ARGS)
 
 test: setup ## the tests, without the slow ones
 	@$(PY) -m pytest -m "not slow and $(NEEDS)" $(ARGS)

@@ -1,0 +1,174 @@
+"""The flags of the load test, which are the fields of locust's web page too.
+
+What comes from the command line is checked by argparse; what comes from the page is checked by
+nobody but us. So everything is checked once more when a test starts (`Wanted.of`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from zkkit.bench.designs import DESIGNS, named
+from zkkit.cli import arguments
+from zkkit.errors import ZkkitError
+from zkkit.paths import validate
+
+KINDS = ("auto", "docker", "local")
+MOST_USERS = 1000
+"""All users live in one process; beyond this its interpreter is what one measures."""
+
+_STEP_SECONDS = 10.0  # for each of several steps, if --run-time says nothing
+
+
+class WrongOption(ZkkitError, ValueError):
+    """An option that cannot be meant."""
+
+
+class Ensembles(list[str]):
+    """auto, docker, local, or a connect string: what --ensemble may be.
+
+    locust makes a drop-down list of an option's `choices`, and argparse asks them whether they
+    contain the value. A connect string that was given is added, so that the page shows it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(KINDS)
+
+    def __contains__(self, value: object) -> bool:
+        if super().__contains__(value):
+            return True
+        try:
+            hosts = _hosts(str(value))
+        except WrongOption:
+            return False
+        self.append(hosts)
+        return True
+
+
+def add_to(parser: Any) -> None:
+    """Add our options to locust's parser; none of its own is changed but the web page's host."""
+    # All interfaces would be locust's default: a load generator that anybody may start.
+    parser.set_defaults(web_host="127.0.0.1")
+    parser.add_argument(
+        "--design",
+        choices=list(DESIGNS),
+        default="sequential",
+        help="how the lock is built",
+    )
+    parser.add_argument(
+        "--ensemble",
+        choices=Ensembles(),
+        default="auto",
+        metavar="{auto,docker,local,HOSTS}",
+        help="the servers: our own, for the time of the test, or those at host:port,host:port",
+    )
+    parser.add_argument(
+        "--hold-ms",
+        type=_milliseconds,
+        default=5.0,
+        metavar="MS",
+        help="how long a user holds the lock, in milliseconds",
+    )
+    parser.add_argument(
+        "--steps",
+        type=_steps,
+        default="",
+        metavar="USERS",
+        help="numbers of users such as 10,50,200; each is held for the run time, counted from "
+        "when all are connected (default: one step of --users)",
+    )
+    parser.add_argument(
+        "--path",
+        default="",
+        metavar="ZNODE",
+        include_in_web_ui=False,
+        help="the lock's node (default: a fresh one below /zkkit-load, removed at the end)",
+    )
+    parser.add_argument(
+        "--results",
+        default="results",
+        metavar="DIR",
+        include_in_web_ui=False,
+        help="where the results are put (default: results)",
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a test was asked for, checked."""
+
+    design: str
+    ensemble: str
+    hold_ms: float
+    path: str
+    results: str
+    steps: tuple[int, ...]
+    seconds: float | None
+    spawn_rate: float
+
+    @classmethod
+    def of(cls, given: Any) -> Wanted:
+        """From locust's parsed options; raises WrongOption with a sentence."""
+        try:
+            design = named(given.design).name
+            hold_ms = _milliseconds(str(given.hold_ms))
+            numbers = _numbers(_steps(str(given.steps)))
+            if given.path:
+                validate(given.path)
+        except (ZkkitError, argparse.ArgumentTypeError) as error:
+            raise WrongOption(str(error)) from error
+        if given.ensemble not in KINDS:
+            _hosts(given.ensemble)
+        steps = numbers or (given.num_users or 1,)
+        if not 1 <= max(steps) <= MOST_USERS:
+            raise WrongOption(f"{max(steps)} users are not possible: give 1 to {MOST_USERS}")
+        seconds: float | None = given.run_time or (_STEP_SECONDS if len(steps) > 1 else None)
+        rate = float(given.spawn_rate or 1)
+        return cls(design, given.ensemble, hold_ms, given.path, given.results, steps, seconds, rate)
+
+    @property
+    def command(self) -> str:
+        """The command line that asks for the same."""
+        words = ["locust", "-f", "loadtests/locks.py", "--headless", "--design", self.design]
+        words += ["--ensemble", self.ensemble, "--hold-ms", f"{self.hold_ms:g}"]
+        words += ["--steps", ",".join(map(str, self.steps)), "-r", f"{self.spawn_rate:g}"]
+        if self.seconds is not None:
+            words += ["-t", f"{self.seconds:g}"]
+        return shlex.join(words)
+
+
+def _milliseconds(text: str) -> float:
+    return arguments.milliseconds(text) * 1e3
+
+
+def _steps(text: str) -> str:
+    """Kept as text, for the web page gives it back as text."""
+    _numbers(text)
+    return text
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if not all(part.isdecimal() and 1 <= int(part) <= MOST_USERS for part in parts):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} are no steps: give numbers of users from 1 to {MOST_USERS}, such as 10,50"
+        )
+    return tuple(map(int, parts))
+
+
+def _hosts(text: str) -> str:
+    """A connect string with ports: without them a misspelt word would pass for a host."""
+    try:
+        arguments.hosts(text)
+    except argparse.ArgumentTypeError as error:
+        raise WrongOption(str(error)) from error
+    servers = text.partition("/")[0].split(",")
+    if not all(":" in server for server in servers):
+        raise WrongOption(
+            f"--ensemble {text!r} is neither {', '.join(KINDS)} nor a list of servers",
+            hint="give the servers as host:port,host:port",
+        )
+    return text

@@ -1,0 +1,114 @@
+"""Tables, titles and pages say what the data says, and mark what must not be trusted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from loadtests import page, picture, results, words
+from loadtests.figures import Window, figure
+from loadtests.turns import Turns
+from zkkit.bench.machine import Cpu
+from zkkit.bench.verdict import Judgement, Verdict
+
+MS = 1_000_000
+
+
+def run(design: str, fires: int, *, servers: int | None = None, cpu: float = 0.1) -> dict[str, Any]:
+    kept = Turns()
+    for number in range(10):
+        begin = number * 10 * MS
+        kept.done(kept.held(number % 2, begin, begin + 4 * MS, begin + 9 * MS), begin + 10 * MS)
+    window = Window(
+        design, 2, 0, 1000 * MS, fires, fires if servers is None else servers, Cpu(cpu, {"n1": 0.2})
+    )
+    return figure(window, kept.between(0, 1000 * MS))
+
+
+def document(*runs: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "name": "load",
+        "command": "locust --design <herd>",
+        "started": datetime.now(UTC),
+        "judgement": Judgement(Verdict.HOLDS, "The lock was exclusive."),
+        "runs": runs,
+        "plan": {
+            "designs": ["herd", "sequential"],
+            "users": [2],
+            "repeats": 1,
+            "order": "ABBA",
+            "step_s": 1.0,
+            "hold_ms": 5.0,
+        },
+        "ensemble": {"backend": "local", "size": 3, "zookeeper": "3.8.0", "medium": "memory"},
+        "failures": {},
+        "silent": "",
+    }
+    pytest.importorskip("psutil")  # with locust, whose version is in the document
+    return results.document(**{**given, **changes})
+
+
+def test_the_title_is_the_finding() -> None:
+    """It names both designs with the fires per acquisition that the servers counted."""
+    got = words.title(document(run("herd", 90, servers=80), run("sequential", 10)))
+    assert got == (
+        "With 2 users the herd lock fires 8.0 watches per acquisition, the sequential lock 1.0"
+    )
+
+
+def test_nothing_measured_is_said_and_drawn_as_nothing() -> None:
+    """A test that was stopped before any step was held has no table, and says so."""
+    empty = document()
+    assert words.title(empty) == "Nothing was measured"
+    assert "no step was held" in words.text(empty)
+    assert "Nothing was measured" in page.html(empty, {})
+
+
+def test_a_saturated_client_has_a_star_and_a_note() -> None:
+    """Figures of a client at its limit are marked in the table, and the mark is explained."""
+    text = words.text(document(run("herd", 90, cpu=0.97)))
+    assert "97%*" in text and "* the client used over 90 %" in text
+    assert "*" not in words.text(document(run("herd", 90)))
+
+
+def test_witnesses_that_differ_are_named() -> None:
+    """If clients and servers count differently, somebody else uses the servers: a note says so."""
+    assert "witnesses differ" in words.text(document(run("herd", 50, servers=90)))
+    assert "witnesses differ" not in words.text(document(run("herd", 90, servers=91)))
+
+
+def test_failures_are_in_the_notes() -> None:
+    """What failed stands below the table, with its number and its reason."""
+    text = words.text(document(run("herd", 9), failures={"the connection broke": 3}))
+    assert "Failed, 3 times: the connection broke" in text
+
+
+def test_the_four_phases_stand_in_the_table_with_microseconds() -> None:
+    """Wait, handoff, hold and release have a row each, with three digits behind the point."""
+    rows = [line.split() for line in words.text(document(run("herd", 9))).splitlines()]
+    found = {row[2]: row[3] for row in rows if row[:2] == ["herd", "2"] and len(row) == 7}
+    assert found == {"wait": "4.000", "handoff": "5.000", "hold": "5.000", "release": "1.000"}
+
+
+def test_the_report_holds_everything_and_nothing_from_outside() -> None:
+    """The page has the verdict, the tables, what the data lies on; and it escapes what it shows."""
+    got = page.html(document(run("herd", 90), run("sequential", 10)), {"load.png": b"png"})
+    for text in ("Verdict: holds", "handoff", "memory", "acquisitions/s", "&lt;herd&gt;"):
+        assert text in got
+    assert 'src="http' not in got and "<herd>" not in got
+
+
+def test_a_broken_lock_is_broken_on_the_page() -> None:
+    """The verdict of the page is that of the check, with its reason."""
+    why = Judgement(Verdict.BROKEN, "Not exclusive: user-1 and user-2 both held it.")
+    got = page.html(document(run("herd", 9), judgement=why), {})
+    assert "Verdict: broken" in got and "user-1 and user-2" in got
+
+
+def test_the_picture_is_a_png_also_for_one_design_alone() -> None:
+    """One run of one design can be drawn like a comparison."""
+    pytest.importorskip("matplotlib")
+    for given in (document(run("herd", 90), run("sequential", 10)), document(run("herd", 0))):
+        assert picture.png(given).startswith(b"\x89PNG")

@@ -1,0 +1,1 @@
+"""Verdicts over a recorded history."""
