@@ -12,37 +12,36 @@ from typing import Any
 
 from loadtests import words
 from loadtests.words import Results
-from zkkit.show import plots
+from zkkit.show import canvas
 
 Run = Mapping[str, Any]
 
 
 def png(results: Results) -> bytes:
     """1600 pixels wide, on white."""
-    matplotlib, figure_module = plots._need("matplotlib"), plots._need("matplotlib.figure")
     rows = [(line["design"], line["users"]) for line in results["figures"]]
     height = 2.75 + 0.6 * len(rows)
-    with matplotlib.rc_context(plots._STYLE):
-        figure = figure_module.Figure(figsize=(plots._WIDTH, height), dpi=plots._DPI)
+    with canvas.style():
+        figure = canvas.start(height)
         panels = figure.subplots(1, 3, sharey=True)
         figure.subplots_adjust(
             left=0.15, right=0.965, top=1 - 0.98 / height, bottom=1.25 / height, wspace=0.16
         )
         heading = figure.text(
-            plots._MARGIN, 1 - 0.3 / height, words.title(results), fontweight="bold", va="center"
+            canvas.MARGIN, 1 - 0.3 / height, words.title(results), fontweight="bold", va="center"
         )
-        plots._fit(figure, heading, largest=17)
-        figure.text(plots._MARGIN, 0.08 / height, _footer(results), fontsize=9, color=plots._MUTED)
+        canvas.fit(figure, heading, largest=17)
+        figure.text(canvas.MARGIN, 0.08 / height, _footer(results), fontsize=9, color=canvas.MUTED)
         _prepare(panels[0], rows)
         _panel(panels[0], results, rows, "Watches fired", "fires per acquisition", _fires)
         _panel(panels[1], results, rows, "Handoff", "from release to next grant (ms)", _p50)
         _tails(panels[1], results, rows)
         _panel(panels[2], results, rows, "Throughput", "acquisitions per second", _rate)
-        return plots._as_png(figure)
+        return canvas.as_png(figure)
 
 
 def _prepare(axes: Any, rows: Sequence[tuple[str, int]]) -> None:
-    looks = plots._looks([design for design, _ in rows])
+    looks = canvas.looks([design for design, _ in rows])
     axes.set_yticks(range(len(rows)), [f"{design}\n{users} users" for design, users in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     for label, (design, _) in zip(axes.get_yticklabels(), rows, strict=True):
@@ -58,7 +57,7 @@ def _panel(
     unit: str,
     value: Callable[[Run], float | None],
 ) -> None:
-    looks = plots._looks([design for design, _ in rows])
+    looks = canvas.looks([design for design, _ in rows])
     most = 0.0
     for place, row in enumerate(rows):
         found = [v for run in _of(results, row) if (v := value(run)) is not None]
@@ -96,7 +95,7 @@ def _panel(
 
 def _tails(axes: Any, results: Results, rows: Sequence[tuple[str, int]]) -> None:
     """The 99th percentiles, as open marks: a mean hides them."""
-    looks = plots._looks([design for design, _ in rows])
+    looks = canvas.looks([design for design, _ in rows])
     most = axes.get_xlim()[1]
     for place, row in enumerate(rows):
         for run in _of(results, row):

@@ -20,7 +20,7 @@ from zkkit.bench.verdict import Judgement, Verdict
 from zkkit.errors import ZkkitError
 from zkkit.hooks import Event
 from zkkit.record import Row
-from zkkit.show.plots import NoPicture
+from zkkit.show.canvas import NoPicture
 from zkkit.show.table import paint, pairs
 
 _COLOURS = {Verdict.HOLDS: "green", Verdict.BROKEN: "red", Verdict.UNKNOWN: "yellow"}

@@ -19,7 +19,7 @@ from zkkit.bench.designs import DESIGNS, SEQUENTIAL, Design
 from zkkit.cli import compare as compare_command
 from zkkit.recipes.herd import HerdLock
 from zkkit.record import read_parquet
-from zkkit.show import plots
+from zkkit.show import canvas, plots
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,7 +192,7 @@ def test_compare_on_servers_that_are_there(
     """With --hosts no server is started; without matplotlib it works and says so."""
 
     def no_picture(document: object) -> bytes:
-        raise plots.NoPicture("no picture: cannot import matplotlib", hint="pip install it")
+        raise canvas.NoPicture("no picture: cannot import matplotlib", hint="pip install it")
 
     monkeypatch.setattr(plots, "compare_png", no_picture)
     words = ("compare", "--hosts", zk_hosts, "--contenders", "2", "--repeats", "1", "--hold", "0")

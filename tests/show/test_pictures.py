@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from zkkit.show import findings, plots, report
+from zkkit.show import canvas, findings, plots, report
 
 Make = Callable[..., dict[str, Any]]
 
@@ -58,7 +58,7 @@ def test_without_matplotlib_the_way_out_is_told(
 ) -> None:
     """A bare install is told what to install."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(plots.NoPicture, match=r"pip install 'zkkit\[lab\]'"):
+    with pytest.raises(canvas.NoPicture, match=r"pip install 'zkkit\[lab\]'"):
         plots.compare_png(make_document({2: 3}))
 
 

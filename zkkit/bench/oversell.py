@@ -147,7 +147,7 @@ def _run(
 ) -> tuple[list[_Report], int | None]:
     crews: list[_Crew] = []
     # The watchdog ends what hangs; whoever reads from an ended process sees its end.
-    watchdog = threading.Timer(patience, lambda: [crew.end() for crew in crews])
+    watchdog = threading.Timer(patience, _end_all, [crews])
     watchdog.daemon = True
     watchdog.start()
     try:
@@ -161,15 +161,21 @@ def _run(
         return reports, _fires_since(witness, before)
     finally:
         watchdog.cancel()
+        _end_all(crews)
         for crew in crews:
-            crew.end()
+            crew.close()
+
+
+def _end_all(crews: Sequence[_Crew]) -> None:
+    for crew in crews:
+        crew.end()
 
 
 class _Crew:
     """A process of buyers. It ends by itself when we do: its stdin closes."""
 
     def __init__(self, order: _Order) -> None:
-        self._errors: IO[str] = tempfile.TemporaryFile("w+")
+        self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115  # ends with us
         self._process = subprocess.Popen(
             [sys.executable, "-m", "zkkit.bench.oversell", json.dumps(asdict(order))],
             stdin=subprocess.PIPE,
@@ -199,13 +205,15 @@ class _Crew:
         self._process.stdin.flush()
 
     def end(self) -> None:
-        """End it, if it has not ended."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None and self._process.poll() is not None:
-                pipe.close()
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        """End it, if it has not ended. Ending twice is harmless."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """Nobody reads from it any more."""
+        for end in (self._process.stdin, self._process.stdout, self._errors):
+            if end is not None:
+                end.close()
 
 
 def _reading(witness: Witness) -> Reading | None:

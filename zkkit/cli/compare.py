@@ -18,7 +18,7 @@ from zkkit.bench.verdict import Verdict
 from zkkit.cli import arguments
 from zkkit.cli.servers import BENCHMARK, Servers, servers
 from zkkit.ensemble.place import Medium
-from zkkit.show import findings, plots, report
+from zkkit.show import canvas, findings, plots, report
 from zkkit.show.progress import Progress
 from zkkit.show.table import paint, pairs
 
@@ -163,7 +163,7 @@ def _draw(document: dict[str, Any]) -> tuple[dict[str, bytes], str]:
         return {}, "nothing was measured"
     try:
         return {"compare.png": plots.compare_png(document)}, ""
-    except plots.NoPicture as error:
+    except canvas.NoPicture as error:
         return {}, str(error)
 
 

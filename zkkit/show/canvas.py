@@ -1,0 +1,117 @@
+"""What all pictures share: sizes, colours, marks, and how to get a PNG.
+
+matplotlib is imported only when a picture is drawn, and drawn to a file without any display.
+The colours are safe for the colour-blind (Okabe and Ito's); each design has a marker of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from zkkit.errors import ZkkitError
+
+BLUE, ORANGE, GREEN, PINK, YELLOW = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
+INK, MUTED, GRID = "#222222", "#555555", "#DDDDDD"
+WIDTH, HEIGHT, DPI = 10.0, 5.0, 160  # inches, inches, dots per inch: 1600 x 800
+MARGIN = 0.02  # left and right of the texts, as a part of the width
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+}
+
+
+class NoPicture(ZkkitError, ImportError):
+    """matplotlib cannot be imported."""
+
+
+class Look(NamedTuple):
+    """How a design is drawn."""
+
+    colour: str
+    marker: str
+
+
+_LOOKS = {"herd": Look(ORANGE, "^"), "sequential": Look(BLUE, "o")}
+_OTHERS = (Look(GREEN, "s"), Look(PINK, "D"), Look(YELLOW, "v"))
+
+
+def start(height: float) -> Any:
+    """A figure of full width and this height in inches, on white, to be drawn within `style()`.
+    It is no figure of pyplot's: nothing is left behind in a notebook."""
+    figure = need("matplotlib.figure").Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+    return figure
+
+
+def style(**more: Any) -> Any:
+    """A context in which pictures are drawn in our style; `more` are further settings."""
+    return need("matplotlib").rc_context({**_STYLE, **more})
+
+
+def as_png(figure: Any) -> bytes:
+    """The drawn figure as a file."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", facecolor="white")
+    return buffer.getvalue()
+
+
+def need(module: str) -> Any:
+    """Import a module that not everybody has; NoPicture if it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise NoPicture(
+            f"no picture: cannot import {module} ({error})", hint="pip install 'zkkit[lab]'"
+        ) from error
+
+
+def fit(figure: Any, text: Any, *, largest: float) -> None:
+    """Make a text as large as the width allows."""
+    text.set_fontsize(largest)
+    room = figure.bbox.width * (1 - 2 * MARGIN)
+    canvas = need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    width = text.get_window_extent(canvas.get_renderer()).width
+    text.set_fontsize(largest * min(1.0, room / width))
+
+
+def label_ends(axes: Any, ends: Sequence[tuple[float, str, Look]]) -> None:
+    """Names at the right ends of the lines, pushed apart where they would lie on each other."""
+    low, high = axes.get_ylim()
+    gap = (high - low) * 0.16
+    place = low - gap
+    for height, text, look in sorted(ends, key=lambda end: end[0]):
+        place = max(height, place + gap)
+        axes.annotate(
+            text,
+            xy=(1.025, place),
+            xycoords=("axes fraction", "data"),
+            color=look.colour,
+            fontsize=10.5,
+            fontweight="bold",
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def short(number: float) -> str:
+    """A number as a label has it."""
+    return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"
+
+
+def looks(designs: Sequence[str]) -> dict[str, Look]:
+    """How to draw each of these designs."""
+    spare = iter(_OTHERS * len(designs))
+    return {name: _LOOKS[name] if name in _LOOKS else next(spare) for name in designs}
