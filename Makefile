@@ -3,12 +3,12 @@
 
 PY     := .venv/bin/python
 ZKKIT  := .venv/bin/zkkit
-NEEDS  := not docker and not browser and not interop
+NEEDS  := not browser and not interop
 ROUNDS := 50
 ARGS   :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo load test test-all soak bench lint clean setup setup-python
+.PHONY: help demo load test test-all soak bench lint clean setup setup-python notebooks lab
 
 help: ## show this list
 	@echo "zkkit: teach, measure and trust coordination on ZooKeeper"
@@ -18,21 +18,28 @@ demo: setup ## three real servers, two designs of a lock, one picture of what ea
 	@$(ZKKIT) demo $(ARGS)
 
 load: setup ## one minute of load on a lock, herd against sequential, with locust
-	@$(PY) -c 'import importlib.util as u, sys; sys.exit(u.find_spec("locust") is None)' || \
-		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[load]'
 	@$(PY) -m loadtests $(ARGS)
 
-test: setup ## the tests, without the slow ones
+test: setup ## the tests, without the slow ones; those of containers where an engine answers
 	@$(PY) -m pytest -m "not slow and $(NEEDS)" $(ARGS)
 
-test-all: setup ## the tests, with the slow ones
-	@$(PY) -m pytest -m "$(NEEDS)" $(ARGS)
+test-all: setup ## all tests, as CI runs them; as root on Debian with a container engine of its own
+	@tools/docker-engine.sh run $(PY) -m pytest -m "$(NEEDS)" $(ARGS)
 
 soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 	@tools/soak.sh $(ROUNDS) $(ARGS)
 
 bench: setup ## what recording costs: zkkit bench recorder
 	@$(ZKKIT) bench recorder $(ARGS)
+
+notebooks: setup ## build and execute the notebooks from their sources
+	@$(PY) tools/build_notebooks.py $(ARGS)
+
+lab: setup ## JupyterLab on the notebooks, with three servers of its own
+	@$(PY) -c "import jupyterlab" 2>/dev/null || { \
+		echo "Installing JupyterLab into .venv (the first time; a minute or two) ..."; \
+		$(PY) -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[lab]'; }
+	@$(PY) tools/lab.py $(ARGS)
 
 lint: setup-python ## style, types, and the plan of the house
 	@echo "ruff check"    && $(PY) -m ruff check .

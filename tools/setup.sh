@@ -229,6 +229,7 @@ set_up_servers() {
 
 clean() {
     local kept
+    if [ -s "$state/engine" ]; then tools/docker-engine.sh stop; fi
     rm -rf .venv build dist results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
     rm -rf ./*.egg-info
     find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

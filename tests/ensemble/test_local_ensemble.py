@@ -1,4 +1,4 @@
-"""Real servers are started, broken, mended, and never left behind."""
+"""Servers as processes: what is special to them, and that they are never left behind."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kazoo.client import KazooClient
+from ensemble_helpers import PATIENCE, alive, eventually, free_port, listeners
 
 from zkkit.ensemble import (
     EnsembleError,
@@ -24,11 +23,8 @@ from zkkit.ensemble import (
     NodeNeverReady,
     PortBusy,
     ZooKeeperMissing,
-    local,
     ports,
 )
-
-PATIENCE = 15.0
 
 
 @pytest.fixture(scope="module")
@@ -38,120 +34,67 @@ def single() -> Iterator[LocalEnsemble]:
         yield ensemble
 
 
-@pytest.fixture(scope="module")
-def breakable() -> Iterator[LocalEnsemble]:
-    """Three servers that the tests of this file may break, if they mend them."""
-    with LocalEnsemble() as ensemble:
-        yield ensemble
-
-
-def alive(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-def eventually(what: Callable[[], bool]) -> bool:
-    """Whether it becomes true in time."""
-    deadline = time.monotonic() + PATIENCE
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def free_port() -> int:
-    """A port nobody listens on at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-def listeners() -> Iterator[tuple[str, int]]:
-    """All listening TCP sockets of this machine, as (address in hex, port)."""
-    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-        for line in table.read_text().splitlines()[1:] if table.exists() else ():
-            _, local_end, _, state, *_ = line.split()
-            if state == "0A":
-                address, _, port = local_end.partition(":")
-                yield address, int(port, 16)
-
-
 # --- a running ensemble -------------------------------------------------------------------
 
 
-def test_serves_clients(zk_ensemble: LocalEnsemble, zk_path: str) -> None:
-    """A client that knows all hosts writes through one node and reads through each of them."""
-    hosts = [f"127.0.0.1:{port}" for port in zk_ensemble.ports.values()]
-    assert zk_ensemble.hosts == ",".join(hosts)
-    for number, host in enumerate((zk_ensemble.hosts, *hosts)):
-        client = KazooClient(host)
-        client.start()
-        try:
-            if number == 0:
-                client.create(zk_path, b"hello")
-            client.sync("/")
-            assert client.get(zk_path)[0] == b"hello"
-        finally:
-            client.stop()
-            client.close()
-
-
-def test_metrics_of_every_node(zk_ensemble: LocalEnsemble) -> None:
-    """Each node gives its numbers, those of the two-witness rule among them."""
-    metrics = zk_ensemble.metrics()
-    assert sorted(metrics) == [1, 2, 3] == list(zk_ensemble.nodes)
-    for numbers in metrics.values():
-        assert numbers["zk_znode_count"] >= 4
-        assert "zk_sum_node_deleted_watch_count" in numbers
-
-
-def test_one_leads_and_the_others_follow(zk_ensemble: LocalEnsemble) -> None:
-    """leader() is the node that says so itself."""
-    leader = zk_ensemble.leader()
-    for node in zk_ensemble.nodes:
-        expected = "leader" if node == leader else "follower"
-        assert f"Mode: {expected}" in zk_ensemble.four_letter(node, "srvr")
-
-
-def test_lab_settings(zk_ensemble: LocalEnsemble) -> None:
-    """The servers run with the settings a lab needs and answer every four-letter word."""
-    assert {
-        "maxClientCnxns=0",
-        "tickTime=500",
-        "minSessionTimeout=1000",
-        "maxSessionTimeout=60000",
-        "initLimit=20",
-        "syncLimit=10",
-    } <= set(zk_ensemble.four_letter(1, "conf").splitlines())
-    assert "Total watches:" in zk_ensemble.four_letter(1, "wchs")
-
-
 def test_listens_on_loopback_only(zk_ensemble: LocalEnsemble) -> None:
-    """Client, quorum and election ports are bound to 127.0.0.1 and to no other address."""
-    conf = zk_ensemble.four_letter(1, "conf")
-    pairs = re.findall(r"127\.0\.0\.1:(\d+):(\d+)", conf)
-    ours = {int(port) for pair in pairs for port in pair} | set(zk_ensemble.ports.values())
-    assert len(ours) == 9
+    """Clients', quorum, election and relays' ports are bound to 127.0.0.1 and to nothing else."""
+    ours = set(zk_ensemble.ports.values())
+    for node in zk_ensemble.nodes:
+        conf = zk_ensemble.four_letter(node, "conf")
+        pairs = re.findall(r"127\.0\.0\.1:(\d+):(\d+)", _servers(conf))
+        ours |= {int(port) for pair in pairs for port in pair}
+    # Of each node: for clients, for a quorum, for an election, and two relays to each peer.
+    assert len(ours) == 3 * (3 + 2 * 2)
     listening = [(address, port) for address, port in listeners() if port in ours]
     # Only a leader listens on its quorum port.
-    assert len(listening) == 7
+    assert len(listening) == 3 * (2 + 2 * 2) + 1
     assert {address for address, _ in listening} == {"0100007F"}
 
 
-def test_description_is_plain_data(zk_ensemble: LocalEnsemble) -> None:
-    """describe() goes into a report as JSON and names versions, medium and filesystem."""
+def test_description_names_java_and_directory(zk_ensemble: LocalEnsemble) -> None:
+    """describe() says which Java runs, where the data lies, and that there are relays."""
     about = json.loads(json.dumps(zk_ensemble.describe()))
-    assert about["backend"] == "local"
-    assert about["size"] == 3
-    assert about["zookeeper"][0].isdigit()
     assert about["java"][0].isdigit()
-    assert about["medium"] == "memory"
     assert Path(about["directory"]).is_dir()
-    assert about["filesystem"] == "tmpfs" or about["notes"]
+    assert about["relays"] is True
+
+
+def test_kill_ends_the_process_and_pause_keeps_it() -> None:
+    """A killed node has no process and gets another; a paused one keeps its own."""
+    with LocalEnsemble(1) as ensemble:
+        pid = ensemble.pids[1]
+        ensemble.pause(1)
+        ensemble.resume(1)
+        assert ensemble.pids == {1: pid}
+        ensemble.kill(1)
+        assert not alive(pid)
+        assert ensemble.pids == {}
+        ensemble.restart(1)
+        assert ensemble.pids[1] != pid
+        os.kill(ensemble.pids[1], signal.SIGKILL)  # not by us: noticed all the same
+        assert eventually(lambda: ensemble.status()[0].state == "killed")
+
+
+def test_without_relays_nothing_can_be_cut() -> None:
+    """For measuring, servers may talk to each other directly; then a cut is refused."""
+    with LocalEnsemble(relays=False) as ensemble:
+        servers = {_servers(ensemble.four_letter(node, "conf")) for node in ensemble.nodes}
+        assert len(servers) == 1  # all are told the same: each other's own ports
+        with pytest.raises(EnsembleError, match="without relays"):
+            ensemble.cut(1)
+        assert not ensemble.status()[0].cut
+
+
+def test_single_node_has_no_peers(single: LocalEnsemble) -> None:
+    """The only node of an ensemble cannot be cut off anything."""
+    with pytest.raises(EnsembleError, match="no peers"):
+        single.cut(1)
+
+
+def _servers(conf: str) -> str:
+    """The lines about servers."""
+    return "\n".join(line for line in conf.splitlines() if line.startswith("server."))
 
 
 def test_extended_node_types_are_on(single: LocalEnsemble) -> None:
@@ -159,85 +102,6 @@ def test_extended_node_types_are_on(single: LocalEnsemble) -> None:
     arguments = Path(f"/proc/{single.pids[1]}/cmdline").read_text().split("\0")
     assert "-Dzookeeper.extendedTypesEnabled=true" in arguments
     assert single.leader() == 1
-
-
-def test_unknown_node_is_refused(single: LocalEnsemble) -> None:
-    """A node that does not exist is named, with those that do."""
-    for order in (single.kill, single.pause, single.resume, single.restart):
-        with pytest.raises(ValueError, match="no node 2"):
-            order(2)
-
-
-# --- breaking and mending -----------------------------------------------------------------
-
-
-def test_killed_leader_is_replaced_and_comes_back(breakable: LocalEnsemble) -> None:
-    """After SIGKILL of the leader another one leads; restarted, the old one serves again."""
-    old = breakable.leader()
-    pid = breakable.pids[old]
-    breakable.kill(old)
-    assert not alive(pid)
-    assert old not in breakable.pids
-    new = breakable.leader()
-    assert new != old
-    assert sorted(breakable.metrics()) == sorted(set(breakable.nodes) - {old})
-    with pytest.raises(EnsembleError, match=f"node {old} has been killed"):
-        breakable.pause(old)
-    with pytest.raises(EnsembleError, match=f"node {old} does not answer"):
-        breakable.four_letter(old, "ruok")
-    breakable.restart(old)
-    assert sorted(breakable.metrics()) == [1, 2, 3]
-    assert breakable.pids[old] != pid
-
-
-def test_paused_node_is_silent_and_resumed_serves(breakable: LocalEnsemble) -> None:
-    """A paused follower keeps its process and answers nothing until it is resumed."""
-    node = next(each for each in breakable.nodes if each != breakable.leader())
-    pid = breakable.pids[node]
-    breakable.pause(node)
-    with socket.create_connection(("127.0.0.1", breakable.ports[node]), timeout=0.3) as asking:
-        asking.sendall(b"ruok")
-        with pytest.raises(TimeoutError):
-            asking.recv(4)
-    assert node not in breakable.metrics()
-    breakable.resume(node)
-    assert breakable.four_letter(node, "ruok") == "imok"
-    assert breakable.pids[node] == pid
-
-
-def test_data_survives_a_restart(breakable: LocalEnsemble, zk_path: str) -> None:
-    """What was written before a node is ended and started is there afterwards."""
-    client = KazooClient(breakable.hosts)
-    client.start()
-    client.create(zk_path, b"kept")
-    client.stop()
-    client.close()
-    node = next(each for each in breakable.nodes if each != breakable.leader())
-    breakable.restart(node)
-    client = KazooClient(f"127.0.0.1:{breakable.ports[node]}")
-    client.start()
-    client.sync("/")
-    assert client.get(zk_path)[0] == b"kept"
-    client.stop()
-    client.close()
-
-
-def test_without_a_majority_there_is_no_leader(
-    breakable: LocalEnsemble, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With two of three nodes killed leader() says so, and restarting them mends it."""
-    first, second = 1, 2
-    breakable.kill(first)
-    breakable.kill(second)
-    with monkeypatch.context() as patch:
-        patch.setattr(local, "_DEADLINE", 0.5)
-        assert eventually(lambda: "Mode" not in breakable.four_letter(3, "srvr"))
-        with pytest.raises(EnsembleError, match="no leader"):
-            breakable.leader()
-    breakable.restart(first)
-    breakable.restart(second)
-    assert breakable.leader() in breakable.nodes
-    assert sorted(breakable.metrics()) == [1, 2, 3]
 
 
 # --- starting and stopping ----------------------------------------------------------------

@@ -46,6 +46,7 @@ def servers(
         yield Servers(hosts)
         return
     print(f"Starting three ZooKeeper servers, their data on {medium} ...", file=sys.stderr)
-    with LocalEnsemble(medium=medium, jvm_flags=jvm_flags) as ensemble:
+    # Nothing is cut here, so nothing between the servers may cost time.
+    with LocalEnsemble(medium=medium, jvm_flags=jvm_flags, relays=False) as ensemble:
         pids = {f"node{node}": pid for node, pid in ensemble.pids.items()}
         yield Servers(ensemble.hosts, pids, ensemble.describe())

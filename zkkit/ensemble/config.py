@@ -20,8 +20,8 @@ FAST_START: tuple[str, ...] = (
     "-Xshare:auto",
 )
 
-# Always on, whatever the other flags are.
-_PROPERTIES = (
+#: Always on, whatever the other flags are.
+PROPERTIES: tuple[str, ...] = (
     "-XX:-UsePerfData",  # its file in the temp directory would survive a SIGKILL
     "-Djava.net.preferIPv4Stack=true",
     "-Djava.awt.headless=true",
@@ -29,6 +29,9 @@ _PROPERTIES = (
     "-Dznode.container.checkIntervalMs=1000",  # empty containers go within a second, not a minute
     "-Dzookeeper.preAllocSize=4096",  # kB; the default 64 MB per log file is a lot of memory
     "-Dzookeeper.jmx.log4j.disable=true",
+    # A node without a majority asks its peers ever more rarely, in the end once a minute. After
+    # healing nobody wants to wait for that.
+    "-Dzookeeper.fastleader.maxNotificationInterval=2000",  # ms
 )
 
 # Releases have logged through log4j, logback and (Debian) slf4j's simple logger: one file each.
@@ -55,11 +58,11 @@ _LOGGING = {
 }
 
 
-def zoo_cfg(node: int, ports: Mapping[int, Sequence[int]], data: Path, tick_ms: int) -> str:
-    """The zoo.cfg of one node; `ports` gives (client, quorum, election) of every node."""
+def zoo_cfg(client_port: int, peers: Mapping[int, Sequence[int]], data: Path, tick_ms: int) -> str:
+    """The zoo.cfg of one node; `peers` gives (quorum, election) of every node, as it sees them."""
     lines = [
         f"dataDir={data}",
-        f"clientPort={ports[node][0]}",
+        f"clientPort={client_port}",
         f"clientPortAddress={LOOPBACK}",
         f"tickTime={tick_ms}",
         "initLimit=20",
@@ -70,22 +73,26 @@ def zoo_cfg(node: int, ports: Mapping[int, Sequence[int]], data: Path, tick_ms: 
         "admin.enableServer=false",
         "quorumListenOnAllIPs=false",
     ]
-    if len(ports) > 1:
+    if len(peers) > 1:
         lines += [
             f"server.{peer}={LOOPBACK}:{quorum}:{election}"
-            for peer, (_, quorum, election) in ports.items()
+            for peer, (quorum, election) in peers.items()
         ]
     return "\n".join(lines) + "\n"
 
 
 def write_node(
-    directory: Path, node: int, ports: Mapping[int, Sequence[int]], tick_ms: int
+    directory: Path,
+    node: int,
+    client_port: int,
+    peers: Mapping[int, Sequence[int]],
+    tick_ms: int,
 ) -> None:
     """Write all that a node reads when it starts into `directory`."""
     data = directory / "data"
     data.mkdir(parents=True)
     (data / "myid").write_text(f"{node}\n")
-    (directory / "zoo.cfg").write_text(zoo_cfg(node, ports, data, tick_ms))
+    (directory / "zoo.cfg").write_text(zoo_cfg(client_port, peers, data, tick_ms))
     conf = directory / "conf"
     conf.mkdir()
     for name, text in _LOGGING.items():
@@ -100,7 +107,7 @@ def command(
     return [
         str(java.path),
         *jvm_flags,
-        *_PROPERTIES,
+        *PROPERTIES,
         f"-Djava.io.tmpdir={directory}",
         f"-XX:ErrorFile={directory}/crash.log",
         "-cp",

@@ -43,3 +43,19 @@ class NodeNeverReady(EnsembleError):
 
 class NoLeader(EnsembleError):
     """No leader was elected before the deadline."""
+
+
+class EngineMissing(EnsembleError):
+    """No container engine answers, or it may not be used."""
+
+
+class ComposeMissing(EnsembleError):
+    """Neither `docker compose` nor `docker-compose` is there."""
+
+
+class ImageMissing(EnsembleError):
+    """The image to run is not there and cannot be pulled."""
+
+
+class NotWhole(EnsembleError):
+    """Containers that should be there are gone."""

@@ -43,3 +43,13 @@ def metrics(port: int, *, timeout: float = 2.0) -> dict[str, float] | None:
         except ValueError:  # zk_version and zk_server_state are words
             continue
     return numbers or None
+
+
+def sessions(port: int, *, timeout: float = 2.0) -> int | None:
+    """How many sessions are connected to the node, or None while it does not serve."""
+    try:
+        answer = ask(port, "cons", timeout=timeout)
+    except OSError:
+        return None
+    # One connection a line, those that ask four-letter words among them; only clients have a sid.
+    return sum("sid=0x" in line for line in answer.splitlines())

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from zkkit.ensemble import guardian
 from zkkit.ensemble.errors import EnsembleError
 
 _PATIENCE = 30.0  # seconds for an answer; the guardian itself waits for at most a few
+_PATIENCE_AT_END = guardian.END_PATIENCE + 10
 
 
 class Guarded:
@@ -49,9 +50,45 @@ class Guarded:
             os.close(command_read)
             os.close(answer_write)
 
-    def spawn(self, node: int, argv: Sequence[str], *, cwd: Path, log: Path) -> int:
+    def relay(self, ports: Mapping[int, Sequence[int]]) -> dict[int, dict[int, list[int]]]:
+        """Open relays between nodes with these (quorum, election) ports.
+
+        Returns, by node and peer, the ports through which the node reaches the peer.
+        """
+        opened = self._ask(do="relay", ports={node: list(both) for node, both in ports.items()})
+        return {
+            int(node): {int(peer): both for peer, both in peers.items()}
+            for node, peers in opened["ports"].items()
+        }
+
+    def cut(self, node: int) -> None:
+        """Let nothing pass between a node and the others."""
+        self._ask(do="cut", node=node)
+
+    def heal(self, node: int) -> None:
+        """Let everything pass again."""
+        self._ask(do="heal", node=node)
+
+    def at_end(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        """A command to be run when all is over, in whatever way; an empty one is none."""
+        self._ask(do="at_end", argv=list(argv), env=dict(env))
+
+    def spawn(
+        self,
+        node: int,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+    ) -> int:
         """Start a server and return its process id."""
-        answer = self._ask(do="spawn", node=node, argv=list(argv), cwd=str(cwd), log=str(log))
+        about: dict[str, Any] = {
+            "cwd": str(cwd),
+            "log": str(log),
+            "env": None if env is None else dict(env),
+        }
+        answer = self._ask(do="spawn", node=node, argv=list(argv), **about)
         return int(answer["pid"])
 
     def pause(self, node: int) -> None:
@@ -70,11 +107,16 @@ class Guarded:
         """The nodes whose server has ended, with the exit codes."""
         return {int(node): code for node, code in self._ask(do="status")["ended"].items()}
 
-    def stop(self, *, keep_logs: bool) -> None:
-        """Kill all servers, remove the directory (but for the logs, if wanted) and the guardian."""
+    def stop(self, *, keep_logs: bool) -> bool:
+        """Kill all servers, remove the directory (but for the logs, if wanted) and the guardian.
+
+        False if the guardian was gone already: then the command for the end has not been run.
+        """
+        obeyed = False
         # A guardian that is already gone cannot be asked; what it left is ended below.
         with contextlib.suppress(EnsembleError):
-            self._ask(do="stop", keep_logs=keep_logs)
+            self._ask(do="stop", keep_logs=keep_logs, patience=_PATIENCE_AT_END)
+            obeyed = True
         os.close(self._commands)
         os.close(self._answers)
         with contextlib.suppress(ProcessLookupError):
@@ -82,15 +124,16 @@ class Guarded:
         self._process.wait()
         if not keep_logs:
             shutil.rmtree(self.root, ignore_errors=True)
+        return obeyed
 
-    def _ask(self, **request: Any) -> dict[str, Any]:
+    def _ask(self, *, patience: float = _PATIENCE, **request: Any) -> dict[str, Any]:
         with self._lock:
             self._asked += 1
             request["id"] = self._asked
             try:
                 os.write(self._commands, json.dumps(request).encode() + b"\n")
                 # Answers to questions whose asker was interrupted are passed over.
-                while (answer := json.loads(self._read_line()))["id"] != self._asked:
+                while (answer := json.loads(self._read_line(patience)))["id"] != self._asked:
                     pass
             except OSError as error:
                 raise EnsembleError(f"the ensemble's guardian process is gone ({error})") from error
@@ -98,10 +141,10 @@ class Guarded:
             raise EnsembleError(f"the server's process could not be handled: {answer['error']}")
         return dict(answer)
 
-    def _read_line(self) -> bytes:
+    def _read_line(self, patience: float) -> bytes:
         while b"\n" not in self._unread:
-            if not select.select([self._answers], [], [], _PATIENCE)[0]:
-                raise TimeoutError(f"no answer within {_PATIENCE:g} s")
+            if not select.select([self._answers], [], [], patience)[0]:
+                raise TimeoutError(f"no answer within {patience:g} s")
             part = os.read(self._answers, 4096)
             if not part:
                 raise BrokenPipeError("it has ended")

@@ -3,7 +3,8 @@
 The guardian, not the user's process, starts the servers, so there is no moment at which a server
 runs that the guardian does not know. It reads commands from a pipe whose other end only the user's
 process holds. When that process ends, in whatever way, the pipe closes: the guardian kills the
-servers (SIGKILL, which stopped ones obey too), removes their directory and ends.
+servers (SIGKILL, which stopped ones obey too), removes their directory and ends. Servers that are
+no processes of its own but an engine's containers are taken away by a command, given as "at_end".
 
 It runs in its own session, so a Ctrl-C in the terminal reaches neither it nor the servers. It is
 run as a script, isolated, and imports nothing of zkkit, to start fast:
@@ -13,10 +14,14 @@ run as a script, isolated, and imports nothing of zkkit, to start fast:
 One JSON object a line comes in on stdin, one goes out on stdout for each, with the same "id" (an
 interrupted reader leaves an answer behind in the pipe, and must be able to tell):
 
+    {"do": "relay", "ports": {"1": [q, e], ...}}  opens relays (relay.py)  ->  {"ports": {...}}
     {"do": "spawn", "node": 1, "argv": [...], "cwd": "...", "log": "..."}  ->  {"pid": 17}
     {"do": "pause", "node": 1}                 waits until it stands still ->  {}
     {"do": "resume", "node": 1}                                            ->  {}
     {"do": "end", "node": 1, "signal": 9}      waits for its end           ->  {}
+    {"do": "cut", "node": 1}                   nothing passes its relays   ->  {}
+    {"do": "heal", "node": 1}                                              ->  {}
+    {"do": "at_end", "argv": [...], "env": {...}}  run when all is over    ->  {}
     {"do": "status"}                   nodes that ended, with exit codes   ->  {"ended": {"1": -9}}
     {"do": "stop", "keep_logs": false}         ends the guardian too       ->  {}
 """
@@ -24,6 +29,7 @@ interrupted reader leaves an answer behind in the pipe, and must be able to tell
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import select
@@ -37,6 +43,7 @@ from typing import Any
 
 GRACE = 5.0  # seconds a server gets to end by itself after a signal that asks it to
 LOOK_FOR_PARENT = 1.0  # seconds
+END_PATIENCE = 60.0  # seconds for the command that is run when all is over
 
 
 class Guardian:
@@ -46,6 +53,8 @@ class Guardian:
         self._root = root
         self._parent = parent
         self._servers: dict[int, subprocess.Popen[bytes]] = {}
+        self._relay: Any = None
+        self._at_end: tuple[list[str], dict[str, str]] | None = None
         self._keep_logs = False
         self._told_to_end = False
 
@@ -90,6 +99,14 @@ class Guardian:
     def _obey(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
             match request["do"]:
+                case "relay":
+                    return {"ports": self._open_relays(request["ports"])}
+                case "cut":
+                    self._relay.cut(request["node"])
+                case "heal":
+                    self._relay.heal(request["node"])
+                case "at_end":
+                    self._at_end = (request["argv"], request["env"]) if request["argv"] else None
                 case "spawn":
                     return {"pid": self._spawn(request)}
                 case "pause":
@@ -104,11 +121,18 @@ class Guardian:
             return {"error": str(error)}
         return {}
 
+    def _open_relays(self, ports: dict[str, list[int]]) -> dict[str, dict[str, list[int]]]:
+        nodes = {int(node): (quorum, election) for node, (quorum, election) in ports.items()}
+        self._relay = _beside("relay").Relay()
+        opened: dict[str, dict[str, list[int]]] = self._relay.open(nodes)
+        return opened
+
     def _spawn(self, request: dict[str, Any]) -> int:
         with open(request["log"], "ab") as log:
             server = subprocess.Popen(
                 request["argv"],
                 cwd=request["cwd"],
+                env=request.get("env"),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -146,12 +170,34 @@ class Guardian:
             server.kill()
         for server in self._servers.values():
             server.wait()
+        if self._at_end is not None:
+            argv, env = self._at_end
+            # What it says goes to our stderr, which is a log.
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(
+                    argv,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=2,
+                    timeout=END_PATIENCE,
+                    check=False,
+                )
         if not self._keep_logs:
             shutil.rmtree(self._root, ignore_errors=True)
             return
         for entry in os.scandir(self._root):
             if entry.name != "logs":
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _beside(name: str) -> Any:
+    """A module of this directory. Run isolated, no import would find it."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def main() -> None:

@@ -70,9 +70,14 @@ class Reservation:
         )
 
 
+def reserve_clients(reservation: Reservation, size: int, wanted: Sequence[int] | None) -> list[int]:
+    """Hold a port for the clients of each of `size` nodes."""
+    return reservation.choose(size) if wanted is None else [reservation.take(p) for p in wanted]
+
+
 def reserve(reservation: Reservation, size: int, wanted: Sequence[int] | None) -> list[list[int]]:
     """Hold (client, quorum, election) ports for each of `size` nodes."""
-    clients = reservation.choose(size) if wanted is None else [reservation.take(p) for p in wanted]
+    clients = reserve_clients(reservation, size, wanted)
     return [[client, *reservation.choose(2)] for client in clients]
 
 

@@ -1,0 +1,383 @@
+"""What all ensembles have in common, whatever their servers run in."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar
+
+from zkkit.ensemble import fourletter
+from zkkit.ensemble.errors import EnsembleError, NodeNeverReady, NoLeader
+from zkkit.ensemble.guarded import Guarded
+from zkkit.ensemble.place import Medium
+from zkkit.ensemble.ports import Reservation
+
+T = TypeVar("T")
+
+State = Literal["running", "paused", "killed"]
+
+DEADLINE = 30.0  # seconds for a node to serve, or for a leader to be elected
+TAIL = 25  # lines of a log shown in an error
+_POLL = 0.05
+_START_ATTEMPTS = 3
+_LEADING = ("leader", "standalone")
+
+
+class PortClash(EnsembleError):
+    """A port was taken between our letting go of it and its server's binding it."""
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """One node, as a table shows it; None stands for what a node that does not serve keeps back."""
+
+    node: int
+    port: int
+    state: State
+    cut: bool
+    role: str | None
+    latency_ms: float | None
+    sessions: int | None
+
+
+class Ensemble(ABC):
+    """ZooKeeper servers on 127.0.0.1, to be used, broken and thrown away.
+
+        with LocalEnsemble() as ensemble:
+            session = zkkit.connect(ensemble.hosts)
+            ensemble.kill(ensemble.leader())
+
+    Nodes are numbered from 1. The servers end with this process, even if it is killed, and their
+    data is removed.
+    """
+
+    backend: ClassVar[str]
+
+    def __init__(
+        self, size: int, *, medium: Medium, client_ports: Sequence[int] | None, tick_ms: int
+    ) -> None:
+        if size < 1:
+            raise ValueError(f"an ensemble has at least one node, not {size}")
+        if medium not in ("memory", "disk"):
+            raise ValueError(f'medium is "memory" or "disk", not {medium!r}')
+        if client_ports is not None and len(client_ports) != size:
+            raise ValueError(f"{size} nodes need {size} client_ports, not {len(client_ports)}")
+        self.medium = medium
+        self.nodes = range(1, size + 1)
+        self._client_ports = client_ports
+        self._tick_ms = tick_ms
+        self._guarded: Guarded | None = None
+        self._owner = 0
+        self._ports: dict[int, int] = {}
+
+    # --- life ---------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start all nodes and return when each serves and one of them leads."""
+        if self._is_running:
+            raise EnsembleError(
+                "this ensemble is already running", hint="stop() it first, or make another one"
+            )
+        self._prepare()
+        for last in (False,) * (_START_ATTEMPTS - 1) + (True,):
+            try:
+                self._attempt()
+                self._await(self.nodes)
+                return
+            except PortClash:
+                self._abandon(keep_logs=last)
+                if last:
+                    raise
+            except EnsembleError:
+                self._abandon(keep_logs=True)
+                raise
+            except BaseException:  # Ctrl-C while it starts
+                self._abandon(keep_logs=False)
+                raise
+
+    def stop(self) -> None:
+        """Kill all nodes and remove all they wrote. Stopping twice is harmless."""
+        if self._is_running:
+            self._abandon(keep_logs=False)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # --- where it is --------------------------------------------------------------------
+
+    @property
+    def hosts(self) -> str:
+        """The connect string: "127.0.0.1:p1,127.0.0.1:p2,..."."""
+        return ",".join(f"{fourletter.LOOPBACK}:{port}" for port in self.ports.values())
+
+    @property
+    def ports(self) -> dict[int, int]:
+        """The client port of each node."""
+        self._check_running()
+        return dict(self._ports)
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What a report says about this ensemble, as plain data."""
+
+    # --- breaking and mending -----------------------------------------------------------
+
+    @abstractmethod
+    def kill(self, node: int) -> None:
+        """End a node at once (SIGKILL), as a power cut would."""
+
+    @abstractmethod
+    def pause(self, node: int) -> None:
+        """Freeze a node: its connections stay open and nothing answers."""
+
+    @abstractmethod
+    def resume(self, node: int) -> None:
+        """Thaw a paused node and wait until it serves again (if a majority is up)."""
+
+    @abstractmethod
+    def restart(self, node: int) -> None:
+        """Start a killed node again, or end and start a running one; wait until it serves."""
+
+    def cut(self, node: int) -> None:
+        """Cut a node off its peers, silently, as if its cable were pulled; its clients stay.
+
+        The node finds out within the sync limit (ten ticks) and then serves nobody. If it led, the
+        others elect another leader at about the same time.
+        """
+        self._check_running()
+        self._check(node)
+        if len(self.nodes) == 1:
+            raise EnsembleError("a single node has no peers to be cut off")
+        if node not in self._cut():
+            self._cut_off(node)
+
+    def heal(self, node: int) -> None:
+        """Put a node back among its peers and wait until it serves (if a majority is up)."""
+        self._check_running()
+        self._check(node)
+        if node in self._cut():
+            self._put_back(node)
+            self._await_serving_again(node)
+
+    # --- asking -------------------------------------------------------------------------
+
+    def leader(self) -> int:
+        """The node that leads a majority; waits until there is exactly one."""
+        self._check_running()
+        found = poll(self._only_leader, DEADLINE)
+        if found is None:
+            cut = f", cut off are {sorted(self._cut())}" if self._cut() else ""
+            raise NoLeader(
+                f"no leader within {DEADLINE:g} s; up are nodes {self._up() or 'none'}{cut}",
+                hint=f"most of the {len(self.nodes)} nodes must be up and connected: "
+                "restart(), resume() or heal() some",
+            )
+        return found
+
+    def four_letter(self, node: int, word: str) -> str:
+        """The answer of a node to a four-letter word such as "srvr", "mntr", "wchs" or "cons"."""
+        try:
+            return fourletter.ask(self._client_port(node), word)
+        except OSError as error:
+            raise EnsembleError(
+                f"node {node} does not answer {word!r} ({error})",
+                hint="it may be killed or paused: restart() or resume() it",
+            ) from error
+
+    def metrics(self) -> dict[int, dict[str, float]]:
+        """The numbers of `mntr`, for each node that serves."""
+        self._check_running()
+        answers = {node: fourletter.metrics(self._client_port(node)) for node in self._up()}
+        return {node: numbers for node, numbers in answers.items() if numbers is not None}
+
+    def status(self) -> list[NodeStatus]:
+        """How each node is, as far as it tells."""
+        self._check_running()
+        states, cut = self._states(), self._cut()
+        return [self._status(node, states[node], node in cut) for node in self.nodes]
+
+    # --- for the backends to fill in ----------------------------------------------------
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Look for all that is needed to start; the first thing a start does."""
+
+    @abstractmethod
+    def _attempt(self) -> None:
+        """Start the nodes. A port taken by others is a PortClash: then all is tried again."""
+
+    @abstractmethod
+    def _states(self) -> Mapping[int, State]:
+        """How each node is, as seen from outside."""
+
+    @abstractmethod
+    def _cut(self) -> set[int]:
+        """The nodes that are cut off."""
+
+    @abstractmethod
+    def _cut_off(self, node: int) -> None:
+        """Take a connected node away from its peers."""
+
+    @abstractmethod
+    def _put_back(self, node: int) -> None:
+        """Bring a node that is cut off back to its peers."""
+
+    @abstractmethod
+    def _exit_code(self, node: int) -> int | None:
+        """The exit code of a node that has ended by itself."""
+
+    @abstractmethod
+    def _log(self, node: int) -> Path:
+        """The file with all that a node has written."""
+
+    # --- inside: a guarded directory ----------------------------------------------------
+
+    def _guard(self, parent: Path, reservation: Reservation) -> Guarded:
+        """A new directory with a guardian. Till here the ports are ours; from now on the nodes'."""
+        try:
+            root = Path(tempfile.mkdtemp(prefix="zkkit-", dir=parent))
+            try:
+                (root / "logs").mkdir()
+                self._guarded = Guarded(root, errors=root / "logs" / "guardian.log")
+            except BaseException:
+                shutil.rmtree(root, ignore_errors=True)
+                raise
+            self._owner = os.getpid()
+            atexit.register(self._stop_at_exit)
+            return self._guarded
+        finally:
+            reservation.release()
+
+    def _guardian(self) -> Guarded:
+        self._check_running()
+        assert self._guarded is not None
+        return self._guarded
+
+    def _abandon(self, *, keep_logs: bool) -> None:
+        """Forget the running ensemble first, so that whatever happens it is stopped once."""
+        guarded, self._guarded = self._guarded, None
+        atexit.unregister(self._stop_at_exit)
+        if guarded is not None:
+            self._end(guarded, keep_logs=keep_logs)
+
+    def _end(self, guarded: Guarded, *, keep_logs: bool) -> None:
+        guarded.stop(keep_logs=keep_logs)
+
+    def _stop_at_exit(self) -> None:
+        # A forked child inherits this hook, but the ensemble is not its own to stop.
+        if os.getpid() == self._owner:
+            self.stop()
+
+    @property
+    def _is_running(self) -> bool:
+        return self._guarded is not None
+
+    def _check_running(self) -> None:
+        if not self._is_running:
+            raise EnsembleError("this ensemble is not running", hint="start() it")
+
+    # --- inside: waiting ----------------------------------------------------------------
+
+    def _await_serving_again(self, node: int) -> None:
+        # Without a majority no node can serve: then there is nothing to wait for yet.
+        connected = self._connected()
+        if node in connected and len(connected) > len(self.nodes) // 2:
+            self._await([node])
+
+    def _await(self, nodes: Sequence[int]) -> None:
+        """Return when all of `nodes` serve under one leader, or say which one does not, and why."""
+        missing: list[int] = []
+
+        def all_serve() -> bool | None:
+            for node in nodes:
+                code = self._exit_code(node)
+                if code is not None:
+                    self._give_up(node, f"ended with exit code {code}")
+            missing[:] = [node for node in nodes if self._mode(node) is None]
+            return True if not missing and self._only_leader() is not None else None
+
+        if poll(all_serve, DEADLINE) is None:
+            self._give_up(
+                missing[0] if missing else nodes[0], f"did not serve within {DEADLINE:g} s"
+            )
+
+    def _give_up(self, node: int, message: str) -> NoReturn:
+        log = self._log(node)
+        end = tail(log)
+        raise NodeNeverReady(node, message, log=str(log), tail=end or "(it wrote nothing)")
+
+    def _only_leader(self) -> int | None:
+        # A leader that was paused believes in itself for a moment: two leaders are none yet. One
+        # that is cut off does so for the sync limit, and leads nobody.
+        leaders = [node for node in self._connected() if self._mode(node) in _LEADING]
+        return leaders[0] if len(leaders) == 1 else None
+
+    # --- inside: small things -----------------------------------------------------------
+
+    def _check(self, node: int) -> None:
+        if node not in self.nodes:
+            raise ValueError(f"there is no node {node}: nodes are 1 to {len(self.nodes)}")
+
+    def _check_alive(self, node: int) -> None:
+        self._check_running()
+        self._check(node)
+        if self._states()[node] == "killed":
+            raise EnsembleError(f"node {node} has been killed", hint="restart() it")
+
+    def _up(self) -> list[int]:
+        return [node for node, state in self._states().items() if state == "running"]
+
+    def _connected(self) -> list[int]:
+        cut = self._cut()
+        return [node for node in self._up() if node not in cut]
+
+    def _client_port(self, node: int) -> int:
+        self._check_running()
+        self._check(node)
+        return self._ports[node]
+
+    def _mode(self, node: int) -> str | None:
+        return fourletter.mode(self._client_port(node))
+
+    def _status(self, node: int, state: State, cut: bool) -> NodeStatus:
+        port = self._client_port(node)
+        known = fourletter.metrics(port) if state == "running" else None
+        return NodeStatus(
+            node,
+            port,
+            state,
+            cut,
+            role=fourletter.mode(port) if known else None,
+            latency_ms=known.get("zk_avg_latency") if known else None,
+            sessions=fourletter.sessions(port) if known else None,
+        )
+
+
+def poll(question: Callable[[], T | None], seconds: float) -> T | None:
+    """Ask until there is an answer, which is returned, or until the deadline has passed."""
+    deadline = time.monotonic() + seconds
+    while (answer := question()) is None and time.monotonic() < deadline:
+        time.sleep(_POLL)
+    return answer
+
+
+def tail(log: Path) -> str:
+    """The last lines of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL:])
