@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from zkkit.cli.servers import BENCHMARK, Servers, servers
-from zkkit.ensemble import EnsembleError
+from zkkit.ensemble.backends import BACKENDS
 
 HANDED_OVER = "ZKKIT_LOAD_SERVERS"
 """An environment variable by which `python -m loadtests` tells the tests it starts what it knows
@@ -18,13 +18,8 @@ about the servers it started: their process ids, and what their data lies on."""
 @contextmanager
 def ensemble_for(choice: str) -> Iterator[Servers]:
     """The servers behind auto, docker, local (ours, for as long as the block lasts) or HOSTS."""
-    if choice == "docker":
-        raise EnsembleError(
-            "zkkit cannot start an ensemble in docker yet",
-            hint="use --ensemble local, or start it yourself and give its hosts",
-        )
-    if choice in ("auto", "local"):
-        with servers(None, jvm_flags=BENCHMARK) as there:
+    if choice in BACKENDS:
+        with servers(None, backend=choice, jvm_flags=BENCHMARK) as there:
             yield there
     else:
         known = json.loads(os.environ.get(HANDED_OVER, "{}"))

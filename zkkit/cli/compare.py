@@ -17,6 +17,7 @@ from zkkit.bench.run import Run
 from zkkit.bench.verdict import Verdict
 from zkkit.cli import arguments
 from zkkit.cli.servers import BENCHMARK, Servers, servers
+from zkkit.ensemble.backends import BACKENDS, Backend
 from zkkit.ensemble.place import Medium
 from zkkit.show import canvas, findings, plots, report
 from zkkit.show.progress import Progress
@@ -61,6 +62,11 @@ def add_to(commands: Any) -> None:
         choices=("memory", "disk"),
         help="where our own servers keep their data (default: memory)",
     )
+    own.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        help="what our own servers run on (default: local, so that their CPU can be told)",
+    )
     add_options(own, name="compare", repeats=4)
 
 
@@ -101,12 +107,14 @@ def plan_of(given: argparse.Namespace, designs: Sequence[Design]) -> Plan:
 
 
 def _command(own: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    if given.hosts and given.medium:
-        own.error("--medium is for servers of our own; those at --hosts have chosen already")
+    for option in ("medium", "backend"):
+        if given.hosts and getattr(given, option):
+            own.error(f"--{option} is for servers of our own; those at --hosts are there already")
     plan = plan_of(given, given.designs)
     with ResultsDirectory(given.results, given.name) as directory:
         medium: Medium = given.medium or "memory"
-        with servers(given.hosts, medium=medium, jvm_flags=BENCHMARK) as there:
+        backend: Backend = given.backend or "local"
+        with servers(given.hosts, backend=backend, medium=medium, jvm_flags=BENCHMARK) as there:
             outcome, document = measure(plan, there, given.name, command_line(given, plan))
         return finish(outcome, document, directory)
 
@@ -151,7 +159,7 @@ def command_line(given: argparse.Namespace, plan: Plan) -> str:
     words += ["--contenders", ",".join(map(str, plan.contenders))]
     words += ["--repeats", str(plan.repeats), "--hold", f"{plan.hold * 1e3:g}"]
     words += ["--seed", str(plan.seed), "--name", given.name]
-    for option in ("hosts", "medium"):
+    for option in ("hosts", "medium", "backend"):
         if getattr(given, option, None):
             words += [f"--{option}", getattr(given, option)]
     return shlex.join(words)

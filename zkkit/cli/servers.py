@@ -1,4 +1,4 @@
-"""The servers a command works on: three of our own, or those named by --hosts."""
+"""The servers a command works on: three of our own, on a backend, or those named by --hosts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zkkit.bench.witness import Reading, members
-from zkkit.ensemble import FAST_START, LocalEnsemble
+from zkkit.ensemble import FAST_START, DockerEnsemble, LocalEnsemble
+from zkkit.ensemble.backends import Backend, choose
 from zkkit.ensemble.place import Medium
 
 #: With the optimising compiler: a server measured for longer is warmed up by it.
@@ -39,13 +40,23 @@ class Servers:
 
 @contextmanager
 def servers(
-    hosts: str | None, *, medium: Medium = "memory", jvm_flags: Sequence[str] = FAST_START
+    hosts: str | None,
+    *,
+    backend: Backend = "local",
+    medium: Medium = "memory",
+    jvm_flags: Sequence[str] = FAST_START,
 ) -> Iterator[Servers]:
     """Those at `hosts`, or three that live as long as the `with` block."""
     if hosts is not None:
         yield Servers(hosts)
         return
-    print(f"Starting three ZooKeeper servers, their data on {medium} ...", file=sys.stderr)
+    choice = choose(backend)
+    chosen = f" in {choice.backend} ({choice.why})" if backend == "auto" else ""
+    print(f"Starting three ZooKeeper servers{chosen}, their data on {medium} ...", file=sys.stderr)
+    if choice.backend == "docker":
+        with DockerEnsemble(medium=medium, jvm_flags=jvm_flags) as contained:
+            yield Servers(contained.hosts, {}, contained.describe())
+        return
     # Nothing is cut here, so nothing between the servers may cost time.
     with LocalEnsemble(medium=medium, jvm_flags=jvm_flags, relays=False) as ensemble:
         pids = {f"node{node}": pid for node, pid in ensemble.pids.items()}
