@@ -109,11 +109,11 @@ def _settle(future: Future[Any], job: Job) -> None:
 # --- threads ------------------------------------------------------------------------------
 
 
-class ThreadActor(Actor):
+class QueueActor(Actor):
+    """Does the jobs of a queue in a `_work` that somebody runs."""
+
     def __init__(self) -> None:
         self._jobs: queue.Queue[Any] = queue.Queue()
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
 
     def _work(self) -> None:
         while (item := self._jobs.get()) is not None:
@@ -127,6 +127,16 @@ class ThreadActor(Actor):
 
     def end(self) -> None:
         self._jobs.put(None)
+
+
+class ThreadActor(QueueActor):
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        super().end()
         self._thread.join(PATIENCE)
 
 
@@ -250,28 +260,15 @@ class Asyncio(Front):
 # --- gevent: only in a process that was patched from the start -------------------------------
 
 
-class GreenletActor(Actor):
+class GreenletActor(QueueActor):
     def __init__(self) -> None:
         import gevent
 
-        self._jobs: queue.Queue[Any] = queue.Queue()
+        super().__init__()
         self.greenlet = gevent.spawn(self._work)
-
-    def _work(self) -> None:
-        while (item := self._jobs.get()) is not None:
-            _settle(*item)
-            del item
-
-    def begin(self, job: Job) -> Future[Any]:
-        future: Future[Any] = Future()
-        self._jobs.put((future, job))
-        return future
 
     def interrupt(self) -> None:
         self.greenlet.kill(block=False)
-
-    def end(self) -> None:
-        self._jobs.put(None)
 
 
 class Gevent(Front):

@@ -15,6 +15,7 @@ ephemeral node, is over; a cancel does not stop it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import (
@@ -131,12 +132,13 @@ def list_children(directory: str) -> Script[tuple[str, ...]]:
             continue
 
 
-def delete_surely(path: str) -> Script[None]:
-    """Delete a node whose name nobody else can ever have. Outlives connection loss and cancel."""
+def surely(attempt: Callable[[], Script[None]]) -> Script[None]:
+    """Repeat an attempt to remove something until it is certain: done, not there, or gone with its
+    session. Outlives connection loss and cancel."""
     cancelled: Cancelled | None = None
     while True:
         try:
-            yield from Delete(path)
+            yield from attempt()
             break
         except (NoNode, SessionLost):
             break
@@ -146,6 +148,11 @@ def delete_surely(path: str) -> Script[None]:
             cancelled = stop
     if cancelled is not None:
         raise cancelled
+
+
+def delete_surely(path: str) -> Script[None]:
+    """Delete a node whose name nobody else can ever have."""
+    return surely(lambda: iter(Delete(path)))
 
 
 def withdraw(directory: str, guid: str, node: Node | None) -> Script[None]:

@@ -40,7 +40,7 @@ from ...steps import (
 )
 from ..locks.hold import Hold
 from ..locks.owned import OwnedLock
-from ..shared import create_with_parents
+from ..shared import create_with_parents, surely
 
 NAME = "lock"
 
@@ -108,18 +108,10 @@ def _find_own(path: str, ours: Callable[[Data], bool]) -> Script[Data | None]:
 
 
 def _delete_own(path: str, ours: Callable[[Data], bool]) -> Script[None]:
-    """Delete the lock node if it is ours, until that is certain. Outlives a cancel."""
-    cancelled: Cancelled | None = None
-    while True:
-        try:
-            if (yield from _find_own(path, ours)) is not None:
-                yield from Delete(path)
-            break
-        except (NoNode, SessionLost):
-            break
-        except ConnectionLost:
-            continue
-        except Cancelled as stop:
-            cancelled = stop
-    if cancelled is not None:
-        raise cancelled
+    """Delete the lock node if it is ours, until that is certain."""
+
+    def attempt() -> Script[None]:
+        if (yield from _find_own(path, ours)) is not None:
+            yield from Delete(path)
+
+    return surely(attempt)
