@@ -16,6 +16,7 @@ from fronts import eventually
 from test_contract import Room, finish, visit
 
 from zkkit import HerdLock, ReentrantLock
+from zkkit.errors import NotOwner
 from zkkit.testing import expire
 
 SHORT = 2.0
@@ -102,6 +103,21 @@ def test_reentry_after_expiry_is_no_reentry(front, zk_hosts, zk_path, when):
         assert eventually(lambda: not hold.valid, 5)
         assert owner.call(lambda: lock.acquire(timeout=0.5)) is None
         assert not hold.valid
+
+
+def test_a_nested_hold_that_is_lost_is_released_as_often(front, zk_hosts, zk_path):
+    """After a loss each release has nothing to do, and the one too many is still refused."""
+    with front.session(zk_hosts) as session:
+        owner = front.actor()
+        lock = ReentrantLock(session, zk_path)
+        hold = owner.call(lambda: lock.acquire())
+        owner.call(lambda: lock.acquire())
+        kill_session(zk_hosts, session)
+        assert eventually(lambda: not hold.valid, 5)
+        owner.call(lambda: lock.release())
+        owner.call(lambda: lock.release())
+        with pytest.raises(NotOwner):
+            owner.call(lambda: lock.release())
 
 
 def test_a_waiters_session_expires(front, lock_class, zk_hosts, zk_path, when, left_clean):

@@ -112,17 +112,19 @@ class OwnedLock(Recipe[S]):
     def release_for(self, actor: Hashable) -> Script[None]:
         """Give up one acquire of `actor`, whoever runs this."""
         key = (self, actor)
-        holding = yield from self._current(actor)
+        holding: Holding | None = yield from Look(key)
         if holding is None:
-            yield from Note(key, None)  # lost with its session, or never there
-        elif holding.times > 1:
+            return
+        if holding.times > 1:
+            # Counted down even when lost: each `with` block still has its own way out to come.
             yield from Note(key, Holding(holding.hold, holding.times - 1))
-        else:
-            yield from Mark("released", holding.hold.path, holding.hold.token)
-            try:
+            return
+        try:
+            if (yield from self._current(actor)) is not None:
+                yield from Mark("released", holding.hold.path, holding.hold.token)
                 yield from self._let_go(holding.hold)
-            finally:
-                yield from Note(key, None)
+        finally:
+            yield from Note(key, None)
 
     def held(self, *, timeout: float | None = None) -> HeldWithin[S]:
         """`with lock.held(timeout=2) as hold:` raises DeadlineExceeded instead of giving None."""

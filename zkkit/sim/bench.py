@@ -1,0 +1,63 @@
+"""How fast the explorer is: `python -m zkkit.sim.bench`.
+
+The real fair lock, all interleavings: states, seconds, and states per second of processor time, so
+that a busy machine does not pass for a slow explorer. The limit is for the processor's seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..recipes.locks import ReentrantLock
+from .explore import Verdict, explore
+from .faults import NO_FAULTS, Faults, every, one
+from .lives import contenders
+from .properties import of_a_fair_lock
+
+
+class Trial(NamedTuple):
+    """One exploration, and the processor's seconds it may take."""
+
+    name: str
+    actors: int
+    faults: Faults
+    limit: float
+
+
+TRIALS = (
+    Trial("3 contenders, no faults", 3, NO_FAULTS, 2.0),
+    Trial("3 contenders, any one fault", 3, one(), 10.0),
+    Trial("4 contenders, no faults", 4, NO_FAULTS, 10.0),
+    Trial("3 contenders, a lag and a lost reply", 3, every(lag=1, reply_lost=1), 10.0),
+)
+
+
+def measure(trial: Trial) -> tuple[Verdict, float]:
+    """Explore one of them; gives the verdict and the processor's seconds."""
+    world = contenders(ReentrantLock, trial.actors)
+    began = time.process_time()
+    verdict = explore(world, faults=trial.faults, properties=of_a_fair_lock())
+    return verdict, time.process_time() - began
+
+
+def main(say: Callable[[str], object] = print) -> int:
+    """Print the table; 0 if all holds within the limits."""
+    say(f"{'':38}{'verdict':>9}{'states':>9}{'seconds':>9}{'cpu s':>7}{'states/s':>10}{'limit':>8}")
+    good = True
+    for trial in TRIALS:
+        verdict, spent = measure(trial)
+        word = {True: "holds", False: "broken", None: "unknown"}[verdict.holds]
+        rate = verdict.states / spent
+        say(
+            f"{trial.name:38}{word:>9}{verdict.states:>9,}{verdict.seconds:>9.2f}"
+            f"{spent:>7.2f}{rate:>10,.0f}{trial.limit:>6g} s"
+        )
+        good = good and verdict.holds is True and spent <= trial.limit
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

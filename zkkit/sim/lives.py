@@ -1,0 +1,46 @@
+"""What actors do with a lock, as scripts: to build worlds from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..recipes.locks.owned import OwnedLock
+from ..retry import NEVER, RetryPolicy
+from ..steps import Script
+from .world import Work, World
+
+
+def use(lock: OwnedLock[Any], *, timeout: float | None = None, times: int = 1) -> Script[None]:
+    """Acquire, work, release: what `with lock:` does."""
+    for _ in range(times):
+        hold = yield from type(lock).acquire.of(lock, timeout=timeout)
+        if hold is None:
+            return
+        try:
+            yield from Work()
+        finally:
+            yield from type(lock).release.of(lock)
+
+
+def contenders(
+    lock_class: type[OwnedLock[Any]],
+    count: int,
+    *,
+    shared: bool = False,
+    retry: RetryPolicy = NEVER,
+    timeout: float | None = None,
+    times: int = 1,
+    next_sequence: int = 0,
+    path: str = "/l",
+    parent: bool = True,
+) -> World:
+    """A world with `count` actors A, B, ... that each use a lock of their own on one path; each in
+    a session of its own, or all in one. `parent`: whether the path is there at the beginning."""
+    world = World(*([path] if parent else []), next_sequence=next_sequence)
+    one = world.connect("the session", retry=retry) if shared else None
+    for number in range(count):
+        name = chr(ord("A") + number)
+        session = one or world.connect(f"{name}'s session", retry=retry)
+        lock = lock_class(session, path)
+        world.actor(name, session, lambda lock=lock: use(lock, timeout=timeout, times=times))  # type: ignore[misc]
+    return world

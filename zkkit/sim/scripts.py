@@ -1,0 +1,353 @@
+"""Scripts as trees of histories.
+
+A script is a function of its history of results. So a point in it is a `Moment`: what it yielded
+after a certain history. Moments form a tree, one branch per result, and are made once: whoever
+comes the same way again finds the moment, and no code runs. A generator cannot be copied, so each
+one is used for the first branch that leaves its moment; for any other branch the script is run
+again from its start, and must yield the same steps, or it is not pure.
+
+Moments with different histories are merged if the suspended generators are alike: the same place
+in the code, equal variables, an equal stack and an equal exception being handled. What cannot be
+compared by value keeps its own history, which is always right, only slower.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections.abc import Callable, Hashable
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from ..errors import Cancelled, NotAStep, ZkkitError
+from ..paths import validate
+from ..scripting import AnySession, Recipe, Returnable, as_script, name_of
+from ..steps import Request, Script, Spawn, Step, Together, Within
+from .errors import Endless, Impure
+from .watchdog import Pulse, Stuck
+
+
+class Moment:
+    """A point in a script: the step it waits for, or how it ended."""
+
+    __slots__ = (
+        "body", "depth", "ended", "error", "how", "live", "parent", "requests", "root", "sent",
+        "step", "thrown", "value", "where",
+    )  # fmt: skip
+
+    def __init__(self, root: Root, parent: Moment | None, how: tuple[bool, Any]) -> None:
+        self.root = root
+        self.parent = parent
+        self.how = how  # (thrown?, what): the last result of its history
+        self.depth: int = parent.depth + 1 if parent else 0
+        self.step: Any = None
+        self.requests: tuple[Any, ...] = ()
+        self.where = ""
+        self.ended = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.live: Script[Any] | None = None
+        self.sent: dict[Any, Moment] = {}
+        self.thrown: dict[Any, Moment] = {}
+        self.body: Root | None = None
+
+    def send(self, value: Any) -> Moment:
+        """The moment after this one's step has given `value`."""
+        try:
+            return self.sent[value]
+        except KeyError:
+            after = self.sent[value] = self.root.advance(self, (False, value))
+            return after
+
+    def throw(self, error: BaseException) -> Moment:
+        """The moment after this one's step has raised `error`."""
+        after = self.thrown.get(error)
+        if after is None:
+            after = self.thrown[error] = self.root.advance(self, (True, error))
+        return after
+
+    def inner(self) -> Root:
+        """The script inside this moment's `Within`."""
+        if self.body is None:
+            self.body = Root(self._inner_script, self.root.pulse)
+        return self.body
+
+    def _inner_script(self) -> Script[Any]:
+        generator = self.root.generator_at(self)
+        step = self.root.last_step
+        self.live = generator
+        assert isinstance(step, Within)
+        return as_script(step.body)
+
+
+def dismiss(generator: Script[Any]) -> None:
+    """Let a generator go without a sound: closed while it cleans up, it would yield once more, and
+    Python would complain."""
+    for _ in range(20):
+        try:
+            generator.throw(GeneratorExit)
+        except BaseException:
+            return
+
+
+class Root:
+    """One script: how to begin it, and all the moments known in it."""
+
+    def __init__(self, begin: Callable[[], Script[Any]], pulse: Pulse) -> None:
+        self._begin = begin
+        self.pulse = pulse
+        self._alike: dict[Hashable, Moment] = {}
+        self.start = Moment(self, None, (False, None))
+        self.runs = 0
+        self.last_step: Any = None
+        self.latest: Moment | None = None
+
+    def advance(self, before: Moment, how: tuple[bool, Any]) -> Moment:
+        """Run the code after `before`, for a history that is new."""
+        generator = before.live
+        before.live = None
+        if generator is None:
+            generator = self.generator_at(before)
+        after = Moment(self, before, how)
+        self._resume(generator, how, after)
+        if after.ended:
+            return after
+        self.latest = after
+        after.live = generator
+        try:
+            key = generator_value(generator, {})
+        except (NotComparable, ValueError):  # ValueError: an empty cell
+            return after
+        known = self._alike.setdefault(key, after)
+        if known is not after:
+            if known.live is None:
+                known.live = generator
+            else:
+                dismiss(generator)
+        return known
+
+    def _resume(self, generator: Script[Any], how: tuple[bool, Any], after: Moment) -> None:
+        self.runs += 1
+        thrown, what = how
+        pulse = self.pulse
+        pulse.count += 1
+        pulse.inside = True
+        try:
+            step = generator.throw(what) if thrown else generator.send(what)
+        except StopIteration as end:
+            after.ended, after.value = True, end.value
+            return
+        except Stuck as stuck:
+            raise _endless(stuck) from None
+        except BaseException as raised:
+            if isinstance(raised, KeyboardInterrupt | SystemExit):
+                raise
+            after.ended, after.error = True, raised
+            if isinstance(raised, ZkkitError | Cancelled):
+                raised.with_traceback(None)  # it would keep a whole run of the script alive
+            return
+        finally:
+            pulse.inside = False
+        after.where = standing(generator)
+        after.step = step
+        after.requests = _requests(step, after.where)
+
+    def generator_at(self, moment: Moment) -> Script[Any]:
+        """A generator that stands at `moment`: the script run again through its history."""
+        path: list[Moment] = []
+        at: Moment | None = moment
+        while at is not None and at.parent is not None:
+            path.append(at)
+            at = at.parent
+        generator = self._begin()
+        self.pulse.generators.append(generator)
+        self.last_step = None
+        for each in reversed(path):
+            thrown, what = each.how
+            try:
+                step = generator.throw(what) if thrown else generator.send(what)
+            except StopIteration:
+                raise _impure(each, "it ended", generator) from None
+            except Exception as raised:
+                raise _impure(each, f"it raised {raised!r}", generator) from raised
+            if step is not each.step and not _same_step(step, each.step):
+                raise _impure(each, f"it yielded {step!r}", generator)
+            self.last_step = step
+        return generator
+
+
+def _endless(stuck: Stuck) -> Endless:
+    at = stuck.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    assert at is not None
+    code = at.tb_frame.f_code
+    return Endless(
+        f"a script computes on and on without a yield: "
+        f"{code.co_qualname} ({code.co_filename}:{at.tb_lineno})",
+        hint="a loop must wait for something: a request, a watch or a pause",
+    )
+
+
+def _impure(moment: Moment, instead: str, generator: Script[Any]) -> Impure:
+    return Impure(
+        f"the script is not a function of its results: after the same history it once yielded "
+        f"{moment.step!r} at {moment.where}, and then {instead} in {name_of(generator)}",
+        hint="between two yields use no clock, chance, or shared object: there are steps for them",
+    )
+
+
+def _same_step(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Within):
+        return bool(one.seconds == other.seconds)
+    if isinstance(one, Spawn):
+        return one.name == str(other.name)
+    try:
+        if one == other:
+            return True
+        return bool(value_of(one, {}) == value_of(other, {}))
+    except NotComparable:
+        return True  # cannot tell: it holds something that compares by identity only
+
+
+def _requests(step: Any, where: str) -> tuple[Any, ...]:
+    """What goes to the server for this step; an error if it is no step at all."""
+    if not isinstance(step, Step):
+        raise NotAStep(
+            f"a script yielded {step!r}, which is no step: {where}",
+            hint="yield a step from zkkit.steps, or use `yield from` for another script",
+        )
+    requests = step.requests if isinstance(step, Together) else (step,)
+    if not isinstance(step, Together | Request):
+        return ()
+    for request in requests:
+        if not isinstance(request, Request):
+            raise NotAStep(f"only requests can fly together, not {request!r}: {where}")
+        for op in getattr(request, "ops", (request,)):
+            validate(op.path)
+    return requests
+
+
+def standing(generator: Any) -> str:
+    """Where a suspended script stands: the innermost script's name, file and line."""
+    innermost = generator
+    while True:
+        inner = getattr(innermost, "gi_yieldfrom", None)
+        code = getattr(inner, "gi_code", None)
+        if code is None or code is Step.__iter__.__code__:
+            return name_of(innermost)
+        innermost = inner
+
+
+# --- comparing suspended generators -----------------------------------------------------
+
+
+class NotComparable(Exception):
+    """Something in a generator has no value that could be compared."""
+
+
+_PLAIN = frozenset({str, bytes, int, type(None)})
+_VALUES = frozenset({bool, float, complex, range})
+_BY_IDENTITY = (
+    type,
+    types.CodeType,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    property,
+    AnySession,
+)
+_ITERATORS: frozenset[type] = frozenset(
+    {type(iter(())), type(iter([])), type(iter(range(1))), type(iter("")), enumerate}
+)
+
+
+def generator_value(generator: Any, seen: dict[int, int]) -> Hashable:
+    """All that decides what a suspended generator does next, as a value.
+
+    `gc.get_referents` gives a generator's variables, what lies on its stack (such as the iterator
+    of a for loop) and the exception it is handling: all three matter, and only the first is to be
+    seen from Python otherwise.
+    """
+    parts: list[Hashable] = []
+    while generator is not None:
+        if type(generator) is not types.GeneratorType:
+            raise NotComparable(generator)
+        frame = generator.gi_frame
+        if frame is None:
+            parts.append((generator.gi_code, "ended"))
+            break
+        inner = generator.gi_yieldfrom
+        # Names as well: a variable that is not set leaves no trace among the referents.
+        variables = frame.f_locals
+        parts.append((generator.gi_code, frame.f_lasti, tuple(variables)))
+        skipped = (inner, variables, generator.gi_code)
+        for each in gc.get_referents(generator):
+            if type(each) is types.FrameType or any(each is other for other in skipped):
+                continue
+            parts.append(value_of(each, seen))
+        generator = inner
+    return tuple(parts)
+
+
+def value_of(thing: Any, seen: dict[int, int]) -> Hashable:
+    """A hashable value that is equal for equal things, or NotComparable."""
+    kind = type(thing)
+    if kind in _PLAIN:
+        return thing  # type: ignore[no-any-return]
+    if kind in _VALUES:
+        return (kind, thing)
+    if isinstance(thing, tuple):
+        return (kind, *[value_of(each, seen) for each in thing])
+    if isinstance(thing, Enum):
+        return thing
+    if isinstance(thing, BaseException):
+        return _error_value(thing, seen)
+    if isinstance(thing, Step) and is_dataclass(thing):
+        return (kind, *[value_of(getattr(thing, f.name), seen) for f in fields(thing)])
+    if isinstance(thing, Returnable):
+        return (kind, *[(n, value_of(v, seen)) for n, v in vars(thing).items()])
+    if isinstance(thing, (*_BY_IDENTITY, Recipe)):
+        return thing
+    if kind is types.FunctionType:
+        cells = thing.__closure__ or ()
+        return (thing.__code__, *[value_of(each.cell_contents, seen) for each in cells])
+    if kind is types.MethodType:
+        return (thing.__func__, value_of(thing.__self__, seen))
+    if kind is types.CellType:
+        return (kind, value_of(thing.cell_contents, seen))
+    return _mutable_value(thing, kind, seen)
+
+
+def _mutable_value(thing: Any, kind: type, seen: dict[int, int]) -> Hashable:
+    """The same for what can change: whether two names mean one object then matters as well."""
+    if id(thing) in seen:
+        return ("seen", seen[id(thing)])
+    seen[id(thing)] = len(seen)
+    if kind is list:
+        return (kind, *[value_of(each, seen) for each in thing])
+    if kind is dict:
+        return (kind, *[(value_of(k, seen), value_of(v, seen)) for k, v in thing.items()])
+    if kind in (set, frozenset):
+        return (kind, frozenset(value_of(each, seen) for each in thing))
+    if kind is types.GeneratorType:
+        return generator_value(thing, seen)
+    if kind in _ITERATORS:
+        return (kind, value_of(thing.__reduce__()[1:], seen))
+    raise NotComparable(thing)
+
+
+def _error_value(error: BaseException, seen: dict[int, int]) -> Hashable:
+    if isinstance(error, ZkkitError):
+        return (type(error), error.message, error.path)
+    return (type(error), value_of(error.args, seen))
+
+
+if sys.implementation.name != "cpython":  # pragma: no cover
+
+    def generator_value(generator: Any, seen: dict[int, int]) -> Hashable:
+        """Stacks cannot be seen here: every history stands for itself."""
+        raise NotComparable(generator)

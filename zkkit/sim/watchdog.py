@@ -1,0 +1,56 @@
+"""Ends a script that computes for ever between two yields.
+
+Only an exception thrown in from another thread can do that. The exploring thread says when it
+enters a script's code and when it is out again; a guard looks now and then.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PATIENCE = 2.0
+"""Seconds that the code between two yields may take: it computes, and nothing else."""
+
+
+class Stuck(BaseException):
+    """Thrown into a script that does not come back."""
+
+
+class Pulse:
+    """What the exploring thread tells the guard, and the generators it has begun."""
+
+    __slots__ = ("count", "generators", "inside")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.inside = False
+        self.generators: list[Generator[Any, Any, Any]] = []
+
+
+@contextmanager
+def guarded(pulse: Pulse) -> Iterator[None]:
+    """Watch over this thread while it explores."""
+    patience = PATIENCE
+    thread = threading.get_ident()
+    done = threading.Event()
+
+    def watch() -> None:
+        seen = -1
+        while not done.wait(patience):
+            if pulse.inside and pulse.count == seen:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(Stuck)
+                )
+            seen = pulse.count
+
+    guard = threading.Thread(target=watch, name="zkkit-sim-guard", daemon=True)
+    guard.start()
+    try:
+        yield
+    finally:
+        done.set()
+        guard.join()
