@@ -19,6 +19,7 @@ from zkkit.ensemble.errors import EnsembleError, NodeNeverReady, NoLeader
 from zkkit.ensemble.guarded import Guarded
 from zkkit.ensemble.place import Medium
 from zkkit.ensemble.ports import Reservation
+from zkkit.retry import Deadline
 
 T = TypeVar("T")
 
@@ -372,8 +373,8 @@ class Ensemble(ABC):
 
 def poll(question: Callable[[], T | None], seconds: float) -> T | None:
     """Ask until there is an answer, which is returned, or until the deadline has passed."""
-    deadline = time.monotonic() + seconds
-    while (answer := question()) is None and time.monotonic() < deadline:
+    deadline = Deadline.after(seconds, time.monotonic())
+    while (answer := question()) is None and not deadline.over(time.monotonic()):
         time.sleep(_POLL)
     return answer
 

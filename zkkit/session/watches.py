@@ -211,9 +211,6 @@ class WatchTable(Generic[U]):
         self._entries.clear()
         self._overdue.clear()
 
-    def __len__(self) -> int:
-        return sum(bool(entry.users) for entry in self._entries.values())
-
 
 def _add_new(into: list[Any], more: list[Any]) -> None:
     into.extend(user for user in more if user not in into)

@@ -8,6 +8,7 @@ import struct
 import time
 
 from zkkit.errors import ZkkitError
+from zkkit.retry import Deadline
 from zkkit.testing import wire
 
 _XID = 1
@@ -29,12 +30,12 @@ def expire(hosts: str, session_id: int, password: bytes, timeout: float = 5.0) -
     nodes gone must sync first, as ever. Servers that do not answer are passed over.
     """
     servers, _ = wire.split_hosts(hosts)
-    deadline = time.monotonic() + timeout
+    deadline = Deadline.after(timeout, time.monotonic())
     refusals: dict[str, str] = {}
     taken_over = False
     for host, port in itertools.cycle(servers):
-        left = deadline - time.monotonic()
-        if left <= 0:
+        left = deadline.left(time.monotonic())
+        if not left:
             break
         try:
             with socket.create_connection((host, port), timeout=left) as connection:
