@@ -247,6 +247,29 @@ def test_lost_reply_of_a_write(
     assert through.session_id == session_id
 
 
+def test_a_reply_to_nothing_we_asked(
+    open_session: Any, other: zkkit.Session, zk_hosts: str, zk_path: str, monkeypatch: Any
+) -> None:
+    """Like a broken connection: the session goes on. (kazoo's thread would die of it.)"""
+    session = open_session(zk_hosts)
+    before = session.session_id
+    connection = session.kazoo._connection
+    read = connection._read_header
+
+    def misread(timeout: float) -> Any:
+        header, *rest = read(timeout)
+        if header.xid > 0:
+            monkeypatch.undo()
+            header = header._replace(xid=header.xid + 1)
+        return header, *rest
+
+    monkeypatch.setattr(connection, "_read_header", misread)
+    with pytest.raises(ConnectionLost):
+        session.create(zk_path)
+    assert session.get(zk_path).data == b""
+    assert session.session_id == before
+
+
 def test_lost_request_of_a_write(
     through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str
 ) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 
 import kazoo
 from kazoo.client import KazooClient
-from kazoo.exceptions import SessionExpiredError
+from kazoo.exceptions import ConnectionDropped, SessionExpiredError
 from kazoo.protocol.connection import PING_XID, ConnectionHandler
 from kazoo.protocol.serialization import Close, Connect, Watch
 from kazoo.protocol.states import KeeperState
@@ -195,7 +195,12 @@ class Interposer:
         return result
 
     def _on_response(self, header: Any, buffer: bytes, offset: int) -> Any:
-        request = self.client._pending[0][0]
+        pending = self.client._pending
+        if not pending or pending[0][2] != header.xid:
+            # kazoo's connection thread would die of this. A server that has mixed up two clients
+            # of one session (ZOOKEEPER-2684) is left instead, like one that hangs up.
+            raise ConnectionDropped(f"a reply to nothing we are waiting for: xid {header.xid}")
+        request = pending[0][0]
         result = self._read_response(header, buffer, offset)
         self.answered(request, header.err, buffer, offset)
         return result

@@ -11,7 +11,9 @@ from zkkit.errors import ZkkitError
 from zkkit.retry import Deadline
 from zkkit.testing import wire
 
-_XID = 1
+# A server that handles this session for its own client as well tells requests apart by xid alone
+# (ZOOKEEPER-2684): ours must be none that the client may be using.
+_XID = 0x7FFF_FFFF
 _PAUSE = 0.05  # seconds before the next server is tried
 _CONNECT_RESPONSE = struct.Struct(">iiq")  # protocol version, timeout, session id; then password
 _REPLY = struct.Struct(">iqi")  # xid, zxid, error
