@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Hashable
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import paths
 from .errors import NotAStep, TimedOut
@@ -188,6 +188,14 @@ def name_of(body: Script[Any]) -> str:
         return repr(body)
     line = frame.f_lineno if frame is not None else code.co_firstlineno
     return f"{code.co_qualname} ({code.co_filename}:{line})"
+
+
+class BackgroundActor(NamedTuple):
+    """Who runs a script in the background of a session: one of its own for every script, whatever
+    their names."""
+
+    name: str
+    number: int
 
 
 def actor_name(actor: Hashable) -> str:

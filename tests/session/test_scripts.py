@@ -771,3 +771,20 @@ def test_many_threads_share_a_session(session: zkkit.Session, zk_path: str, besi
     ]
     for number, result in futures:
         assert result(20.0) == [f"{zk_path}/{number}-{each}" for each in range(20)]
+
+
+def test_background_scripts_of_one_name_are_two_actors(
+    session: zkkit.Session, zk_path: str, eventually: Any
+) -> None:
+    """Whoever holds a lock is told apart by more than a name."""
+    lock = zkkit.ReentrantLock(session, zk_path)
+    holds: list[Any] = []
+
+    def acquire() -> Script[None]:
+        holds.append((yield from zkkit.ReentrantLock.acquire.of(lock)))
+
+    spawned = [session.spawn(acquire()) for _ in range(2)]
+    eventually(lambda: (stat := session.exists(zk_path)) and stat.children == 2)
+    assert len(holds) == 1
+    for each in spawned:
+        session.run(Stop(each))

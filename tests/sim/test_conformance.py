@@ -290,7 +290,12 @@ reads = st.one_of(
     st.builds(Removal, paths, st.sampled_from((1, 2, 3))),
 )
 steps = st.one_of(writes, writes, reads, reads, multis)
-sequences = st.lists(st.tuples(st.sampled_from((0, 1)), steps), min_size=4, max_size=16)
+closes = st.integers(0, 39).map(lambda chance: "close" if chance == 39 else Sync("/a"))
+sequences = st.lists(
+    st.tuples(st.sampled_from((0, 1)), st.one_of(steps, steps, steps, closes)),
+    min_size=4,
+    max_size=16,
+)
 
 
 def run(twins: Twins, sequence: list[tuple[int, Any]]) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 
 import pytest
 
 import zkkit.sim.watchdog
-from zkkit.errors import Cancelled, NoNode, NotAStep
+from zkkit.errors import Cancelled, NoNode, NotAStep, TimedOut
 from zkkit.sim import NO_FAULTS, Endless, Impure, SwallowedCancel, World, explore, one
 from zkkit.sim.gallery import TWINS
+from zkkit.sim.properties import of_a_lock
 from zkkit.sim.scripts import NotComparable, Root
 from zkkit.sim.watchdog import Pulse
-from zkkit.steps import Children, Delete, Exists, Get, Now, Wait
+from zkkit.steps import Children, Create, Delete, Exists, Get, Now, Wait, Within
 
 
 def root_of(script):
@@ -107,6 +109,47 @@ def test_two_names_of_one_list_count():
     assert start.send(0.0).send(()).step == Exists("/0")
 
 
+def test_the_step_itself_counts():
+    """What was read only to make the step leaves no trace in the variables."""
+
+    def script():
+        yield Children("/" + (yield Children("/a"))[0])
+
+    start = root_of(script).start.send(None)
+    assert start.send(("x",)).step == Children("/x")
+    assert start.send(("y",)).step == Children("/y")
+
+
+def test_the_defaults_of_a_function_count():
+    """Two functions with the same code are not alike if their defaults differ."""
+
+    def script():
+        name = yield Children("/a")
+        give = lambda name=name: name[0]  # noqa: E731
+        del name
+        yield Children("/b")
+        yield Children("/" + give())
+
+    start = root_of(script).start.send(None)
+    assert start.send(("x",)).send(()).step == Children("/x")
+    assert start.send(("y",)).send(()).step == Children("/y")
+
+
+def test_a_deadline_around_an_impure_script_is_no_hiding_place():
+    """What runs inside a Within is run again as well."""
+    runs = itertools.count()
+
+    def counts():
+        yield from Exists(f"/l/{next(runs)}")
+        yield from Exists("/l")
+
+    def hides():
+        yield from Within(1.0, counts())
+
+    with pytest.raises(Impure, match=r"counts \(.*test_scripts.py:\d+\)"):
+        alone(hides, faults=NO_FAULTS)
+
+
 def alone(script, **options):
     """Explore one actor."""
     world = World("/l")
@@ -134,7 +177,7 @@ def test_a_shared_object_is_noticed():
         yield Exists(f"/l/{next(runs)}")
         yield Exists("/l")
 
-    with pytest.raises(Impure, match="counts_its_runs"):
+    with pytest.raises(Impure, match=r"counts_its_runs \(.*test_scripts.py:\d+\)"):
         alone(counts_its_runs)
 
 
@@ -188,7 +231,8 @@ def test_a_swallowed_cancel_is_noticed():
         finally:
             yield Children("/l")
 
-    with pytest.raises(SwallowedCancel, match="swallows_its_cancel"):
+    named = r"swallows_its_cancel \(.*test_scripts.py:\d+\)"
+    with pytest.raises(SwallowedCancel, match=named):
         alone(swallows_its_cancel)
     assert alone(lets_it_pass, faults=one("cancel")).holds
 
@@ -215,6 +259,90 @@ def test_a_wait_for_nothing_is_told():
     verdict = explore(world, faults=NO_FAULTS)
     assert verdict.holds is False
     assert verdict.story.wrong == "no lost wakeup: A waits for ever"
+
+
+# --- going round for ever -----------------------------------------------------------------
+
+
+def polls(pause):
+    def polls_for_a_node():
+        while (yield from Exists("/l/x")) is None:
+            if pause:
+                try:
+                    yield from Within(0.1, Wait())
+                except TimedOut:
+                    pass
+
+    return polls_for_a_node
+
+
+def world_of(*scripts):
+    world = World("/l")
+    for name, script in zip("ABC", scripts, strict=False):
+        world.actor(name, world.connect(), script)
+    return world
+
+
+def creates():
+    yield from Children("/l")
+    yield from Create("/l/x")
+
+
+@pytest.mark.parametrize("pause", [False, True], ids=["at once", "with pauses"])
+def test_polling_for_nothing_is_told(pause):
+    """Nobody can ever make the node: the script goes round for ever, and is named."""
+    verdict = explore(world_of(polls(pause)))
+    assert verdict.holds is False
+    assert "A goes round for ever in" in verdict.story.wrong
+    assert re.search(r"polls_for_a_node \(.*test_scripts.py:\d+\)", verdict.story.wrong)
+    assert verdict.story.replay(world_of(polls(pause)), of_a_lock()) == verdict.story.wrong
+
+
+@pytest.mark.parametrize("pause", [False, True], ids=["at once", "with pauses"])
+def test_polling_for_what_can_come_is_right(pause):
+    """As long as somebody can still make the node, polling is slow but right; if whoever would
+    have made it is cancelled, crashed or refused, it is not."""
+    assert explore(world_of(polls(pause), polls(pause), creates), faults=NO_FAULTS).holds
+    verdict = explore(world_of(creates, polls(pause)), faults=one("crash"))
+    assert verdict.holds is False and verdict.story.faults == ("crash",)
+    assert "B goes round for ever" in verdict.story.wrong and "A goes" not in verdict.story.wrong
+
+
+def test_two_that_give_way_to_each_other():
+    """Each takes a node, sees the other's, gives its own up and tries again: they may meet for
+    ever, but need not: no state is without a way out. Two that wait for each other have none."""
+
+    def polite(mine, other):
+        def gives_way():
+            while True:
+                yield from Create(mine)
+                if (yield from Exists(other)) is None:
+                    break
+                yield from Delete(mine)
+            yield from Delete(mine)
+
+        return gives_way
+
+    def waits_for(mine, other):
+        def insists():
+            yield from Create(mine)
+            while (yield from Exists(other)) is not None:
+                pass
+            yield from Delete(mine)
+
+        return insists
+
+    pairs = (("/l/a", "/l/b"), ("/l/b", "/l/a"))
+    deadlock = explore(world_of(*[waits_for(*pair) for pair in pairs]), faults=NO_FAULTS)
+    assert "A goes round for ever in" in deadlock.story.wrong
+    assert "and B goes round for ever in" in deadlock.story.wrong
+    civil = explore(world_of(*[polite(*pair) for pair in pairs]), faults=NO_FAULTS, states=2000)
+    assert civil.holds is not False  # zxids grow with every try: there is no end to it
+
+
+def test_going_round_matters_only_to_who_asks():
+    """It is a property: without it a script may go on for ever."""
+    assert alone(polls(False)).holds
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=[twin.name for twin in TWINS])

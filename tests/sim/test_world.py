@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zkkit import ReentrantLock
-from zkkit.errors import InvalidPath, SessionLost, Unsupported
+from zkkit.errors import InvalidPath, NodeExists, SessionLost, Unsupported
 from zkkit.sim import World
 from zkkit.steps import Children, Create, Delete, Exists, Fire, FireKind, Mode
 
@@ -15,12 +15,21 @@ def in_line(world, session):
 
 
 def test_the_counter_wraps():
-    """After 2147483647 comes -2147483648, as the documentation has it."""
+    """After 2147483647 comes -2147483648, as the documentation has it, and as busy servers do."""
     world = World("/l", next_sequence=2**31 - 1)
     session = world.connect()
     assert in_line(world, session) == "/l/n-2147483647"
     assert in_line(world, session) == "/l/n--2147483648"
     assert in_line(world, session) == "/l/n--2147483647"
+
+
+def test_the_counter_does_not_wrap():
+    """What quiet servers do: see test_sequence_end."""
+    world = World("/l", next_sequence=2**31 - 1, wraps=False)
+    session = world.connect()
+    assert in_line(world, session) == "/l/n-2147483647"
+    with pytest.raises(NodeExists):
+        in_line(world, session)
 
 
 def test_reaping_an_emptied_container():

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import zkkit
-from zkkit.cli import compare, demo, doctor, ensemble, recorder
+from zkkit.cli import compare, demo, doctor, ensemble, recorder, sim
 from zkkit.errors import ZkkitError
 
 UNKNOWN = 2
@@ -29,6 +29,7 @@ examples:
   zkkit compare --contenders 2,5,50       the numbers of contenders you like
   zkkit compare --hosts zk1:2181,zk2:2181 on servers that are there already
   zkkit bench recorder                    what recording costs
+  zkkit sim gallery                       mistakes in locks, and the shortest story of each
   zkkit ensemble up                       three servers that stay, to break and mend
   zkkit doctor                            what this machine lacks
   zkkit compare --help                    all options of one command
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_to(commands)
     compare.add_to(commands)
     recorder.add_to(commands)
+    sim.add_to(commands)
     ensemble.add_to(commands)
     doctor.add_to(commands)
     return top

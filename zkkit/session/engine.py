@@ -23,7 +23,7 @@ from copy import copy
 from typing import Any
 
 from ..errors import Cancelled, NotAStep, SessionLost, TimedOut
-from ..scripting import Returnable, as_script, name_of
+from ..scripting import BackgroundActor, Returnable, as_script, name_of
 from ..steps import (
     Actor,
     Call,
@@ -286,8 +286,9 @@ class Engine(ABC):
 
     def background_run(self, body: Script[Any], name: str) -> Run:
         """A run that nobody waits for, to be started; it has its number already."""
-        run = Run(body, name, name)
-        run.number = next(self._numbers)
+        number = next(self._numbers)
+        run = Run(body, BackgroundActor(name, number), name)
+        run.number = number
         run.on_done.append(lambda: _log_failure(run))
         return run
 

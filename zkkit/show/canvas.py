@@ -10,6 +10,7 @@ import importlib
 import io
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 from zkkit.errors import ZkkitError
 
@@ -49,10 +50,10 @@ _LOOKS = {"herd": Look(ORANGE, "^"), "sequential": Look(BLUE, "o")}
 _OTHERS = (Look(GREEN, "s"), Look(PINK, "D"), Look(YELLOW, "v"))
 
 
-def start(height: float) -> Any:
-    """A figure of full width and this height in inches, on white, to be drawn within `style()`.
+def start(height: float, width: float = WIDTH) -> Any:
+    """A figure of this size in inches, on white, to be drawn within `style()`.
     It is no figure of pyplot's: nothing is left behind in a notebook."""
-    figure = need("matplotlib.figure").Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
+    figure = need("matplotlib.figure").Figure(figsize=(width, height), dpi=DPI, facecolor="white")
     return figure
 
 
@@ -66,6 +67,20 @@ def as_png(figure: Any) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", facecolor="white")
     return buffer.getvalue()
+
+
+def as_svg(figure: Any, title: str, words: str) -> str:
+    """The drawn figure as SVG, with a title and a description for those who cannot see it.
+    To be called within `style(**SVG)`: the same picture gives the same text."""
+    buffer = io.StringIO()
+    about = {"Title": title, "Description": words, "Date": None, "Creator": "zkkit"}
+    figure.savefig(buffer, format="svg", facecolor="white", metadata=about)
+    head, named, body = buffer.getvalue().partition("</title>")
+    head = head.replace("<svg ", '<svg role="img" ', 1)
+    return f"{head}{named}\n <desc>{escape(words)}</desc>{body}"
+
+
+SVG = {"svg.hashsalt": "zkkit"}
 
 
 def need(module: str) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from typing import Self, TextIO
+
+from zkkit.sim import Progress as Explored
 
 _BAR = 24
 
@@ -38,9 +41,7 @@ class Progress:
         full = _BAR * self._count // max(1, self._total)
         bar = "#" * full + "." * (_BAR - full)
         line = f"[{bar}] {self._count}/{self._total} {self._unit}: {what}"
-        # One column less than there is: a full line would wrap, and \r not bring us back.
-        width = shutil.get_terminal_size().columns - 1
-        self._write(f"\r\x1b[K{line[:width]}")
+        self._write(_over(line))
 
     def _write(self, text: str) -> None:
         self._stream.write(text)
@@ -54,3 +55,32 @@ class Progress:
     def __exit__(self, *exc: object) -> None:
         if self._live:
             self._write("\r\x1b[K")
+
+
+def exploring(stream: TextIO | None = None, every: float = 2.0) -> Callable[[Explored], None]:
+    """Shows how far an exploration has come: `explore(world, progress=exploring())`.
+
+    On a terminal one line that is written over and over, and gone in the end; elsewhere, as in a
+    notebook, a line every so many seconds. Nobody knows how many states there will be: so there is
+    no bar.
+    """
+    out = stream if stream is not None else sys.stderr
+    last = 0.0
+
+    def show(far: Explored) -> None:
+        nonlocal last
+        told = f"{far.states:,} states in {far.seconds:.1f} s, {far.waiting:,} still to go on from"
+        if out.isatty():
+            out.write(_over("" if far.over else told))
+        elif not far.over and far.seconds - last >= every:
+            last = far.seconds
+            out.write(f"{told}\n")
+        out.flush()
+
+    return show
+
+
+def _over(line: str) -> str:
+    """A line in place of the one that stands there."""
+    # One column less than there is: a full line would wrap, and \r not bring us back.
+    return f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}"

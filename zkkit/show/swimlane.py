@@ -11,7 +11,6 @@ from it, so they cannot tell different things::
 
 from __future__ import annotations
 
-import io
 from typing import Any, NamedTuple
 
 from zkkit.show import canvas
@@ -65,11 +64,8 @@ def png(told: Story) -> bytes:
 
 def svg(told: Story) -> str:
     """The picture as SVG, with its words as title and description."""
-    with canvas.style(**{"svg.hashsalt": "zkkit"}):
-        buffer = io.StringIO()
-        about = {"Title": title(told), "Description": words(told), "Date": None, "Creator": "zkkit"}
-        _draw(told).savefig(buffer, format="svg", facecolor="white", metadata=about)
-        return buffer.getvalue()
+    with canvas.style(**canvas.SVG):
+        return canvas.as_svg(_draw(told), title(told), words(told))
 
 
 def _draw(told: Story) -> Any:

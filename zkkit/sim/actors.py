@@ -11,15 +11,33 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ..errors import Cancelled, TimedOut, Unsupported, ZkkitError
-from ..scripting import name_of
-from ..steps import Actor, Guid, Look, Mark, Note, Now, Random, SessionId, Together, Wait, Within
-from .choices import Choices
+from ..errors import Cancelled, SessionClosed, TimedOut, Unsupported, ZkkitError
+from ..scripting import BackgroundActor
+from ..steps import (
+    Actor,
+    Call,
+    Guid,
+    Look,
+    Mark,
+    Note,
+    Now,
+    Random,
+    SessionId,
+    Spawn,
+    Stop,
+    Together,
+    Wait,
+    Within,
+)
 from .errors import Endless, SwallowedCancel
+from .helpers import Helpers
+from .outside import ReadOutside, WriteOutside, ask_store
 from .scripts import Moment, NotComparable, Root, dismiss, value_of
 from .state import (
+    CALLS,
     CANCELLED,
     DOES,
+    ENDED,
     FIRES,
     FRAMES,
     GUIDS,
@@ -37,18 +55,17 @@ from .state import (
     Fact,
     Grant,
 )
-from .watchdog import Pulse
-from .world import Work, World
+from .world import Say, Work, World
 
 _PATIENCE = 10_000  # steps that take no time, one after the other
+_REFUSALS = 3  # how often a script is told that its session is closed, as in a session
 
 
-class Actors(Choices):
+class Actors(Helpers):
     """Those who live in a world, and their scripts."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self.pulse = Pulse()
         self.roots = [Root(plan.begin, self.pulse) for plan in world.actors]
         self._kept: list[Any] = []  # what the ids in the caches belong to
         self._values: dict[Hashable, Any] = {}
@@ -57,11 +74,14 @@ class Actors(Choices):
             Guid: self._guid,
             Now: lambda draft, actor, step: 0.0,
             Random: lambda draft, actor, step: 0.0,
-            Actor: lambda draft, actor, step: self.names[actor],
+            Actor: self._who,
             SessionId: lambda draft, actor, step: draft.sessions[self.home[actor]][ID],
             Note: self._note,
             Look: self._look,
             Mark: self._mark,
+            Say: self._say,
+            ReadOutside: ask_store,
+            WriteOutside: ask_store,
         }
 
     @abstractmethod
@@ -70,9 +90,9 @@ class Actors(Choices):
 
     def check_purity(self) -> None:
         """Run every script once more as far as it came: some were never run twice."""
-        for root in self.roots:
-            if root.latest is not None:
-                root.generator_at(root.latest)
+        for moment in list(self.pulse.latest.values()):
+            moment.root.generator_at(moment)
+        self._check_user_code()
 
     def close(self) -> None:
         """Give up all generators."""
@@ -94,10 +114,9 @@ class Actors(Choices):
     def _on_cancel(self, draft: Draft, a: int) -> None:
         actor = draft.actor(a)
         actor[CANCELLED] += 1
-        if actor[CANCELLED] > 1:  # only in a world that breaks the rule
+        # A second one comes only in a world that breaks the rule.
+        if actor[CANCELLED] > 1 or self._doom(draft, a, 0):
             self._resume(draft, a, None, Cancelled())
-        else:
-            self._doom(draft, a, 0)
 
     def _on_deadline(self, draft: Draft, a: int, place: int) -> None:
         actor = draft.actor(a)
@@ -105,10 +124,10 @@ class Actors(Choices):
         moment, doomed, _, seconds = frames[place]
         frames[place] = (moment, doomed, True, seconds)
         actor[FRAMES] = tuple(frames)
-        self._doom(draft, a, place)
+        if self._doom(draft, a, place):
+            self._resume(draft, a, None, Cancelled())
 
-    def _doom(self, draft: Draft, a: int, place: int) -> None:
-        """Let all frames from this one up unwind, unless the upper ones are at it already."""
+    def _doom(self, draft: Draft, a: int, place: int) -> bool:
         actor = draft.actor(a)
         frames = list(actor[FRAMES])
         for index in range(place, len(frames)):
@@ -116,10 +135,10 @@ class Actors(Choices):
             if doomed:
                 frames[index] = (moment, True, False, seconds)
                 actor[FRAMES] = tuple(frames)
-                return
+                return False
             frames[index] = (moment, True, expired, seconds)
         actor[FRAMES] = tuple(frames)
-        self._resume(draft, a, None, Cancelled())
+        return True
 
     def _landed(self, draft: Draft, a: int, outcome: Any) -> bool:
         """One outcome of a flight; true if it was the last and the actor has gone on."""
@@ -142,17 +161,13 @@ class Actors(Choices):
         return True
 
     def _resume(self, draft: Draft, a: int, value: Any, error: BaseException | None = None) -> None:
-        """Send an actor's script results until it has to wait, or has ended."""
         actor = draft.actor(a)
         s = self.home[a]
-        if actor[DOES] == "fly":
-            # It is interrupted in flight: what it sent is on its way all the same.
-            session = draft.session(s)
-            session[QUEUE] = tuple(
-                (-1 if owner == a else owner, request, i) for owner, request, i in session[QUEUE]
-            )
+        if actor[DOES] in ("fly", "call"):
+            self._disown(draft, a)
         actor[DOES], actor[OUTCOMES] = "", ()
         frames = list(actor[FRAMES])
+        refusals = 0
         for _ in range(_PATIENCE):
             before, doomed, expired, seconds = frames[-1]
             moment: Moment = before.throw(error) if error is not None else before.send(value)
@@ -173,16 +188,21 @@ class Actors(Choices):
                 value, error = instant(draft, a, step), None
                 continue
             value, error = None, None
-            if moment.requests:
+            waits = type(step) is Wait and not actor[FIRES]
+            if (moment.requests or waits) and draft.sessions[s][LIFE] == "closed":
+                refusals += 1
+                error = SessionClosed(CLOSED)
+                if refusals > _REFUSALS:
+                    return self._finish(draft, a, moment, error)
+            elif moment.requests:
                 actor[DOES] = "fly"
                 session = draft.session(s)
                 sent = [(a, request, i) for i, request in enumerate(moment.requests)]
                 session[QUEUE] = (*session[QUEUE], *sent)
             elif type(step) is Within:
                 frames.append((moment.inner().start, False, False, step.seconds))
-                continue
             elif type(step) is Wait:
-                if actor[FIRES]:
+                if not waits:
                     value, actor[FIRES] = actor[FIRES][0], actor[FIRES][1:]
                     continue
                 # A bare Wait with a deadline is a pause: that it ends is no fault.
@@ -192,14 +212,21 @@ class Actors(Choices):
                 actor[DOES] = "work"
             elif type(step) is Together:
                 value = ()
-                continue
+            elif type(step) is Spawn:
+                value = self._spawn(draft, a, moment)
+            elif type(step) is Stop:
+                actor[FRAMES], actor[DOES] = tuple(frames), "stop"
+                if self._stop(draft, moment):
+                    return
+                actor[DOES] = ""
+            elif type(step) is Call:
+                actor[DOES] = "call"
+                draft.session(s)[CALLS] = (*draft.session(s)[CALLS], (a, moment))
             else:
-                raise Unsupported(
-                    f"the simulator cannot take the step {step!r} at {moment.where}",
-                    hint="Spawn, Stop and Call are not modelled yet",
-                )
-            actor[FRAMES] = tuple(frames)
-            return
+                raise Unsupported(f"the simulator cannot take the step {step!r} at {moment.where}")
+            if actor[DOES]:
+                actor[FRAMES] = tuple(frames)
+                return
         raise Endless(
             f"after {_PATIENCE} steps that take no time the script still goes on: {moment.where}",
             hint="a loop must wait for something: a request, a watch or a pause",
@@ -210,20 +237,20 @@ class Actors(Choices):
         if actor[CANCELLED] and error is None:
             raise SwallowedCancel(
                 f"the actor {self.names[a]} was cancelled, and its script ended as if nothing had "
-                f"happened, after {last.where or name_of(self.world.actors[a].begin())}",
+                f"happened, after {last.where}",
                 hint="clean up, then let Cancelled pass: `raise` at the end of the except block",
             )
-        if error is not None and not isinstance(error, ZkkitError | Cancelled):
+        if isinstance(error, ZkkitError | Cancelled) or error is None or self._is_users(error):
+            actor[:] = ENDED
+        else:
             raise error
-        actor[FRAMES], actor[DOES], actor[FIRES] = (), "ended", ()
-        actor[CANCELLED], actor[GUIDS] = 0, 0
         draft.facts.append(Fact("ended", a, error))
+        self._tell_stoppers(draft, a)
         self._leave(draft, a)
         self._settle(draft, self.home[a])
 
     def _settle(self, draft: Draft, s: int) -> None:
-        """Where nobody is left in a session, forget what makes no difference any more."""
-        if any(draft.actors[a][FRAMES] for a in self.crew[s]):
+        if any(draft.actors[a][FRAMES] for a in self.crew_of(s, draft.actors)):
             return
         session = draft.session(s)
         session[LAGS], session[UNSEEN], session[VIEW] = False, (), None
@@ -233,6 +260,10 @@ class Actors(Choices):
             session[ID], session[LIFE], session[RENEWED] = 0, "over", 0
 
     # --- steps that take no time ----------------------------------------------------------------
+
+    def _who(self, draft: Draft, a: int, step: Actor) -> Hashable:
+        root = draft.actors[a][FRAMES][0][MOMENT].root
+        return BackgroundActor(root.name, a) if root.name else self.names[a]
 
     def _guid(self, draft: Draft, a: int, step: Guid) -> str:
         actor = draft.actor(a)
@@ -276,3 +307,9 @@ class Actors(Choices):
         grant = Grant(a, step.path, step.zxid, draft.sessions[self.home[a]][ID])
         draft.facts.append(Fact("acquired", a, step.path, step.zxid))
         draft.told = tuple(sorted((*draft.told, grant)))
+
+    def _say(self, draft: Draft, a: int, step: Say) -> None:
+        draft.facts.append(Fact("said", a, step.what, step.amount))
+
+
+CLOSED = "the session is closed"

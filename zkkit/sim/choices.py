@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from . import tree as trees
 from .state import (
     ACTORS,
     BUDGET,
+    CALLS,
     CANCELLED,
     DOES,
     DOOMED,
@@ -18,6 +22,7 @@ from .state import (
     OUTCOMES,
     QUEUE,
     SESSIONS,
+    TOLD,
     TREE,
     UNSEEN,
     USERS,
@@ -33,12 +38,21 @@ class Choices:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.count = len(world.actors)
+        # Those who are spawned are added to these two when they first appear.
         self.names = [plan.name for plan in world.actors]
         self.session_names = [session.name for session in world.sessions]
         self.home = [plan.session for plan in world.actors]
         self.crew = [
             [a for a, home in enumerate(self.home) if home == s] for s in range(len(world.sessions))
         ]
+
+    def crew_of(self, s: int, actors: Sequence[Any]) -> Sequence[int]:
+        """Who lives in a session, with those who were spawned."""
+        if len(actors) == self.count:
+            return self.crew[s]
+        spawned = range(self.count, len(actors))
+        return [*self.crew[s], *[a for a in spawned if self.home[a] == s]]
 
     def moves(self, state: State) -> list[Event]:
         """What can happen by itself."""
@@ -53,14 +67,32 @@ class Choices:
                 events.append(("learn", s))
             elif life == "crashed":
                 events.append(("vanish", s))
+            elif life == "paused":
+                events.append(("go on", s))
+            if session[CALLS] and life != "paused":
+                events.append(("call", s))
             events += [("forget", s, ghost) for ghost in session[GHOSTS]]
-        for a, actor in enumerate(state[ACTORS]):
+        actors = state[ACTORS]
+        for a, actor in enumerate(actors):
             does = actor[DOES]
-            if does in ("work", "begin"):
-                events.append((does, a))
-            elif does == "pause":
-                events.append(("pause over", a))
+            if does not in ("work", "begin", "pause") or self._stands_still(state, a):
+                continue
+            events.append(("pause over", a) if does == "pause" else (does, a))
+        if len(actors) > self.count:
+            events += [("close", s) for s in range(len(self.crew)) if self._may_close(state, s)]
         return events
+
+    def _stands_still(self, state: State, a: int) -> bool:
+        return bool(state[SESSIONS][self.home[a]][LIFE] == "paused")
+
+    def _may_close(self, state: State, s: int) -> bool:
+        """Whether only those are left in a session who were spawned."""
+        actors = state[ACTORS]
+        return (
+            state[SESSIONS][s][LIFE] == "up"
+            and not any(actors[a][FRAMES] for a in self.crew[s])
+            and any(actors[a][FRAMES] for a in self.crew_of(s, actors))
+        )
 
     def misfortunes(self, state: State) -> list[Event]:
         """Which faults can happen."""
@@ -72,8 +104,8 @@ class Choices:
         for s, session in enumerate(state[SESSIONS]):
             if session[LIFE] != "up":
                 continue
-            crew = [state[ACTORS][a] for a in self.crew[s]]
-            at_home = any(actor[FRAMES] for actor in crew)
+            actors = state[ACTORS]
+            at_home = any(actors[a][FRAMES] for a in self.crew_of(s, actors))
             if session[QUEUE]:
                 if "request lost" in allowed:
                     events.append(("request lost", s))
@@ -94,10 +126,13 @@ class Choices:
                     events += [("give up", s, arrive) for arrive in {0, len(session[QUEUE])}]
                 if "lag" in allowed and not session[LAGS]:
                     events += [("lag", s, *move) for move in self._commits(state, s)]
+                if "pause" in allowed and any(self.home[g.actor] == s for g in state[TOLD]):
+                    events.append(("pause", s))
         for a, actor in enumerate(state[ACTORS]):
-            if not actor[FRAMES]:
+            if not actor[FRAMES] or self._stands_still(state, a):
                 continue
-            if "cancel" in allowed and actor[CANCELLED] < self.world.cancels:
+            # Nobody waits for a spawned one: nobody but Stop cancels it.
+            if "cancel" in allowed and actor[CANCELLED] < self.world.cancels and a < self.count:
                 events.append(("cancel", a))
             if "deadline" in allowed and actor[DOES] != "pause":
                 events += [
@@ -117,6 +152,10 @@ class Choices:
             writes = bool(queue) and isinstance(queue[0][1], WRITES)
             if writes and s != lagging and life in ("up", "crashed"):
                 found.append(("apply", s))
-            if life == "crashed" and state[TREE].owned(session[ID]):
+            owned = state[TREE].owned
+            if life == "crashed" and owned(session[ID]):
                 found.append(("vanish", s))
+            found += [("forget", s, ghost) for ghost in session[GHOSTS] if owned(ghost)]
+            if s != lagging and self._may_close(state, s) and owned(session[ID]):
+                found.append(("close", s))
         return found

@@ -23,3 +23,7 @@ class SwallowedCancel(ScriptFault):
 
 class StoryMismatch(ZkkitError):
     """A story does not fit the world it is replayed in."""
+
+
+class NoWorld(ZkkitError):
+    """The world of a story cannot be built again."""

@@ -19,6 +19,8 @@ from typing import Any
 from .faults import CANCEL, Faults
 from .machine import Machine
 from .properties import Property, View, of_a_lock
+from .rounds import Rounds
+from .standing import short
 from .state import Draft, Event, State
 from .story import Story
 from .watchdog import guarded
@@ -49,6 +51,7 @@ class Progress:
     states: int
     waiting: int
     seconds: float
+    over: bool = False
 
 
 def explore(
@@ -96,16 +99,26 @@ def retrace(world: World, events: Sequence[Event], properties: Sequence[Property
         state, wrong = search.start()
         for event in events:
             state, wrong = search.judge(machine.after(state, event), state[5])
-        return wrong or search.at_rest(state, machine.moves(state))
+        wrong = wrong or search.at_rest(state, machine.moves(state)) or search.for_ever(state)
+        return None if wrong is None else short(machine.names, wrong)
 
 
 class _Search:
     def __init__(self, world: World, faults: Faults, properties: Sequence[Property]) -> None:
         if not world.actors:
             raise ValueError("there is nobody in this world: add actors with world.actor(...)")
-        self.machine = Machine(world, faults)
+        self.machine = world.machine(faults)
         self.properties = tuple(properties)
         self._asked: dict[frozenset[str], list[tuple[int, Property]]] = {}
+        self._against_rounds = [
+            (index, each)
+            for index, each in enumerate(self.properties)
+            if type(each).for_ever is not Property.for_ever
+        ]
+        self._rounds = Rounds(
+            self.machine,
+            lambda state, event: self.judge(self.machine.after(state, event), state[5])[0],
+        )
         self.bounds = f"{len(world.actors)} actors, {faults}"
 
     @contextmanager
@@ -152,7 +165,7 @@ class _Search:
 
     def at_rest(self, state: State, moves: Sequence[Event]) -> str | None:
         """Ask about a state in which nothing is under way."""
-        if any(move[0] != "work" for move in moves):
+        if any(move[0] not in _AT_LEISURE for move in moves):
             return None
         view = View(self.machine, state)
         for index, each in enumerate(self.properties):
@@ -173,14 +186,20 @@ class _Search:
         began = time.perf_counter()
         machine = self.machine
         bounds = self.bounds
+        rounds_matter = preemptions is None and bool(self._against_rounds)
+        suspects: dict[State, tuple[State, Event]] = {}
         if preemptions is not None:
             bounds += f", at most {preemptions} preemptions"
         first, wrong = self.start()
         # Under a bound on preemptions, who moved last and how often it was left are part of it.
         start: Any = first if preemptions is None else (first, -1, 0)
-        came: dict[Any, tuple[Any, Event] | None] = {start: None}
-        queue: deque[Any] = deque([start])
+        came: dict[Any, tuple[Any, Event, int] | None] = {start: None}
+        queue: deque[tuple[Any, int]] = deque([(start, 0)])
         events = 0
+
+        def tell(over: bool) -> None:
+            if progress is not None:
+                progress(Progress(len(came), len(queue), time.perf_counter() - began, over))
 
         def verdict(
             holds: bool | None, found: str | None = None, key: Any = None, *last: Event
@@ -189,24 +208,28 @@ class _Search:
             if found is not None:
                 story = Story.of(machine, [*_way(came, key), *last], found, bounds)
             spent = time.perf_counter() - began
+            tell(over=True)
             return Verdict(holds, len(came), events, spent, bounds, story)
 
         if wrong:
             return verdict(False, wrong, start)
+        told = began
         while queue:
             if not events % 64 and (len(came) > most or time.perf_counter() - began > seconds):
                 bounds += f", given up after {len(came):,} states"
                 return verdict(None)
-            if progress is not None and not events % 4096:
-                progress(Progress(len(came), len(queue), time.perf_counter() - began))
-            key = queue.popleft()
+            if progress is not None and time.perf_counter() - told > 0.1:
+                tell(over=False)
+                told = time.perf_counter()
+            key, depth = queue.popleft()
             state = key if preemptions is None else key[0]
             moves = machine.moves(state)
             wrong = self.at_rest(state, moves)
             if wrong:
                 return verdict(False, wrong, key)
+            own = len(moves)
             moves += machine.misfortunes(state)
-            for event in moves:
+            for place, event in enumerate(moves):
                 events += 1
                 state_after, wrong = self.judge(machine.after(state, event), state[5])
                 after: Any = state_after
@@ -218,10 +241,26 @@ class _Search:
                 if wrong:
                     # Before asking whether the state is known: the way here may be what is wrong.
                     return verdict(False, wrong, key, event)
-                if after not in came:
-                    came[after] = (key, event)
-                    queue.append(after)
+                known = came.get(after, _UNKNOWN)
+                if known is _UNKNOWN:
+                    came[after] = (key, event, depth + 1)
+                    queue.append((after, depth + 1))
+                elif rounds_matter and place < own and (known is None or known[2] <= depth):
+                    suspects.setdefault(after, (key, event))
+        for state, (key, event) in suspects.items():
+            wrong = self.for_ever(state)
+            if wrong:
+                return verdict(False, wrong, key, event)
         return verdict(True)
+
+    def for_ever(self, state: State) -> str | None:
+        """Ask about a state from which no way leads to a quiet one."""
+        who = self._rounds.trapped(state) if self._against_rounds else None
+        for index, each in self._against_rounds if who else ():
+            found = each.for_ever(state[5][index], who or "")
+            if found:
+                return f"{each.name}: {found}"
+        return None
 
     def random_walks(
         self, chance: random.Random, seed: int, walks: int, steps: int, seconds: float
@@ -256,11 +295,15 @@ class _Search:
         return Verdict(None, len(seen), events, time.perf_counter() - began, bounds)
 
 
-def _way(came: dict[Any, tuple[Any, Event] | None], key: Any) -> list[Event]:
+_UNKNOWN: Any = object()
+_AT_LEISURE = ("work", "close")  # whoever does these takes as long as it likes
+
+
+def _way(came: dict[Any, tuple[Any, Event, int] | None], key: Any) -> list[Event]:
     """The events that lead to a state."""
     way: list[Event] = []
     while (step := came[key]) is not None:
-        key, event = step
+        key, event, _ = step
         way.append(event)
     return way[::-1]
 
@@ -276,6 +319,6 @@ def _preempted(machine: Machine, key: Any, event: Event, moves: Sequence[Event])
 
 
 def _mover(machine: Machine, event: Event) -> int:
-    if event[0] == "apply":
+    if event[0] in ("apply", "call", "close"):
         return int(event[1])
     return machine.home[event[1]] if event[0] in ("begin", "work") else -1

@@ -2,18 +2,25 @@
 
     cancel          the actor is cancelled where it stands; its requests under way still arrive
     crash           the process is gone; its session stays until the server expires it, later
-    expire          the server ends the session; the client learns of it later (also what a pause
-                    beyond the session timeout is: the paused one does not know)
+    expire          the server ends the session; the client learns of it later, and may do things
+                    before it does
     give up         the client's own clock ends the session; the server expires it later
     request lost    the connection breaks before the next request arrives
     reply lost      the connection breaks after it was applied
     lag             the session's follower falls behind; it catches up one change at a time
     deadline        a `Within` runs out
     reap            the server removes an emptied container
+    pause           the process of a holder stands still for longer than its session: the server
+                    ends it, others go on, and then the holder does too, as though it still held
+    failover        only in a replicated store: a replica takes the primary's place (that a leader
+                    of ZooKeeper fails loses nothing that was acknowledged: nobody sees it)
 
 Losing the connection wakes everybody who waits for a watch, as the session does. What follows from
 a fault is no further fault: that a crashed session expires, that a client learns what happened,
 that a follower catches up, and that a pause ends.
+
+`pause` comes to nothing that `expire` could not come to as well: it is the same without anything
+that the client might do meanwhile. It is there to be asked for and told by its own name.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from dataclasses import dataclass
 
 KINDS = (
     "cancel", "crash", "expire", "give up", "request lost", "reply lost", "lag", "deadline", "reap",
+    "pause", "failover",
 )  # fmt: skip
 
 

@@ -31,12 +31,13 @@ def contenders(
     timeout: float | None = None,
     times: int = 1,
     next_sequence: int = 0,
+    wraps: bool = True,
     path: str = "/l",
     parent: bool = True,
 ) -> World:
     """A world with `count` actors A, B, ... that each use a lock of their own on one path; each in
     a session of its own, or all in one. `parent`: whether the path is there at the beginning."""
-    world = World(*([path] if parent else []), next_sequence=next_sequence)
+    world = World(*([path] if parent else []), next_sequence=next_sequence, wraps=wraps)
     one = world.connect("the session", retry=retry) if shared else None
     for number in range(count):
         name = chr(ord("A") + number)

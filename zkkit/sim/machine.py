@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ConnectionLost, SessionLost, ZkkitError
+from ..errors import ConnectionLost, SessionClosed, SessionLost, ZkkitError
 from ..steps import Delete, Fire, FireKind, Sync, Watch
 from . import tree as trees
-from .actors import Actors
+from .actors import CLOSED, Actors
 from .faults import KINDS, Faults
 from .state import (
+    CALLS,
     DOES,
+    ENDED,
     FIRES,
     FRAMES,
     GHOSTS,
@@ -52,7 +54,9 @@ class Machine(Actors):
         super().__init__(world)
         self.faults = faults
         self._on: dict[str, Callable[..., None]] = {
-            kind: getattr(self, "_on_" + kind.replace(" ", "_")) for kind in (*MOVES, *KINDS)
+            kind: getattr(self, name)
+            for kind in (*MOVES, *KINDS)
+            if hasattr(self, name := "_on_" + kind.replace(" ", "_"))
         }
         self._watched: dict[tuple[Watches, int, bool], tuple[Watches, Watches]] = {}
         self._applied: dict[tuple[Tree, int, int], Applied] = {}
@@ -64,12 +68,10 @@ class Machine(Actors):
         """The first state: every actor has run up to its first step that takes time."""
         count = len(self.world.sessions)
         sessions: tuple[Any, ...] = tuple(
-            (session_id(s, 0), "up", False, (), None, NO_WATCHES, frozenset(), (), (), (), 0)
+            (session_id(s, 0), "up", False, (), None, NO_WATCHES, frozenset(), (), (), (), 0, ())
             for s in range(count)
         )
-        actors = tuple(
-            (((root.start, False, False, 0.0),), "", (), (), 0, 0) for root in self.roots
-        )
+        actors = tuple((((root.start, False, False, 0.0),), "", *ENDED[2:]) for root in self.roots)
         tree = self._trees.setdefault(self.world.tree, self.world.tree)
         draft = Draft((tree, sessions, actors, self.faults.budget(), (), ()))
         for a in range(len(actors)):
@@ -78,6 +80,7 @@ class Machine(Actors):
                 draft.actor(a)[DOES] = "begin"
             else:
                 self._resume(draft, a, None)
+        self._drain(draft)
         return draft
 
     # --- what happens then ------------------------------------------------------------------
@@ -90,6 +93,7 @@ class Machine(Actors):
         if place is not None:
             self._spend(draft, place)
         self._on[kind](draft, *event[1:])
+        self._drain(draft)
         return draft
 
     def _spend(self, draft: Draft, place: int) -> None:
@@ -271,7 +275,8 @@ class Machine(Actors):
         """The connection breaks and is made again: watches are gone, replies do not come."""
         session = draft.session(s)
         session[QUEUE] = ()
-        in_flight = [a for a in self.crew[s] if draft.actors[a][DOES] == "fly"]
+        crew = self.crew_of(s, draft.actors)
+        in_flight = [a for a in crew if draft.actors[a][DOES] == "fly"]
         users = sorted(session[USERS])
         session[USERS] = frozenset(u for u in users if u[2] is not WatchMode.ONE_SHOT)
         session[WATCHES] = frozenset(w for w in session[WATCHES] if w[2] is not WatchMode.ONE_SHOT)
@@ -281,6 +286,8 @@ class Machine(Actors):
             actor = draft.actor(a)
             requests = actor[FRAMES][-1][MOMENT].requests
             for request in requests[len(actor[OUTCOMES]) :]:
+                if actor[DOES] != "fly":
+                    break  # somebody who woke has stopped it
                 draft.facts.append(Fact("lost", a, request))
                 if self._landed(draft, a, ConnectionLost(_BROKEN, path=request.path)):
                     break
@@ -293,9 +300,9 @@ class Machine(Actors):
         session[QUEUE] = tuple((-1, request, i) for _, request, i in session[QUEUE])
         session[TABLE] = ()
         self._forget_grants(draft, s)
-        for a in self.crew[s]:
-            actor = draft.actor(a)
-            actor[:] = ((), "ended", (), (), 0, 0)
+        session[CALLS] = ()
+        for a in self.crew_of(s, draft.actors):
+            draft.actor(a)[:] = ENDED
 
     def _on_vanish(self, draft: Draft, s: int) -> None:
         """The server expires the session of a crashed client."""
@@ -310,6 +317,24 @@ class Machine(Actors):
         session[WATCHES] = NO_WATCHES
         session[LAGS], session[UNSEEN], session[VIEW] = False, (), None
         self._end(draft, session[ID])
+
+    def _on_pause(self, draft: Draft, s: int) -> None:
+        self._on_expire(draft, s)
+        draft.session(s)[LIFE] = "paused"
+
+    def _on_go_on(self, draft: Draft, s: int) -> None:
+        draft.session(s)[LIFE] = "expired"
+
+    def _on_close(self, draft: Draft, s: int) -> None:
+        """Whoever used the session has ended and closes it: the rest is told, its nodes go."""
+        session = draft.session(s)
+        number = session[ID]
+        session[LIFE] = "closed"
+        session[QUEUE], session[USERS], session[WATCHES] = (), frozenset(), NO_WATCHES
+        session[LAGS], session[UNSEEN], session[VIEW] = False, (), None
+        self._forget_grants(draft, s)
+        self._tell_all(draft, s, SessionClosed(CLOSED))
+        self._end(draft, number)
 
     def _on_learn(self, draft: Draft, s: int) -> None:
         draft.session(s)[LIFE] = "up"
@@ -335,9 +360,12 @@ class Machine(Actors):
         session[ID] = session_id(s, session[RENEWED])
         session[QUEUE], session[USERS] = (), frozenset()
         self._forget_grants(draft, s)
-        for a in self.crew[s]:
+        self._tell_all(draft, s, SessionLost("the session is over"))
+
+    def _tell_all(self, draft: Draft, s: int, error: SessionLost) -> None:
+        for a in self.crew_of(s, draft.actors):
             if draft.actors[a][FRAMES]:
-                self._resume(draft, a, None, SessionLost("the session is over"))
+                self._resume(draft, a, None, error)
 
     def _end(self, draft: Draft, number: int) -> None:
         if draft.tree.owned(number):

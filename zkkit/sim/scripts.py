@@ -13,6 +13,7 @@ compared by value keeps its own history, which is always right, only slower.
 
 from __future__ import annotations
 
+import copy
 import gc
 import sys
 import types
@@ -21,7 +22,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from ..errors import Cancelled, NotAStep, ZkkitError
+from ..errors import Cancelled, NotAStep, Unsupported, ZkkitError
 from ..paths import validate
 from ..scripting import AnySession, Recipe, Returnable, as_script, name_of
 from ..steps import Request, Script, Spawn, Step, Together, Within
@@ -55,11 +56,26 @@ class Moment:
 
     def send(self, value: Any) -> Moment:
         """The moment after this one's step has given `value`."""
+        key = value
         try:
             return self.sent[value]
         except KeyError:
-            after = self.sent[value] = self.root.advance(self, (False, value))
-            return after
+            pass
+        except TypeError:  # only user code gives what has no hash
+            key = self._key_of(value)
+            if key in self.sent:
+                return self.sent[key]
+        after = self.sent[key] = self.root.advance(self, (False, value))
+        return after
+
+    def _key_of(self, value: Any) -> Hashable:
+        try:
+            return value_of(value, {})
+        except NotComparable:
+            raise Unsupported(
+                f"the simulator cannot compare {value!r}, which {self.step!r} gave at {self.where}",
+                hint="let user code give plain values: numbers, texts, lists, dictionaries",
+            ) from None
 
     def throw(self, error: BaseException) -> Moment:
         """The moment after this one's step has raised `error`."""
@@ -69,17 +85,17 @@ class Moment:
         return after
 
     def inner(self) -> Root:
-        """The script inside this moment's `Within`."""
+        """The script inside this moment's `Within` or `Spawn`."""
         if self.body is None:
-            self.body = Root(self._inner_script, self.root.pulse)
+            name = self.step.name if isinstance(self.step, Spawn) else ""
+            self.body = Root(self._inner_script, self.root.pulse, name, self.where)
         return self.body
 
     def _inner_script(self) -> Script[Any]:
         generator = self.root.generator_at(self)
         step = self.root.last_step
         self.live = generator
-        assert isinstance(step, Within)
-        return as_script(step.body)
+        return as_script(step.script if isinstance(step, Spawn) else step.body)
 
 
 def dismiss(generator: Script[Any]) -> None:
@@ -95,14 +111,17 @@ def dismiss(generator: Script[Any]) -> None:
 class Root:
     """One script: how to begin it, and all the moments known in it."""
 
-    def __init__(self, begin: Callable[[], Script[Any]], pulse: Pulse) -> None:
+    def __init__(
+        self, begin: Callable[[], Script[Any]], pulse: Pulse, name: str = "", where: str = ""
+    ) -> None:
         self._begin = begin
+        self._where = where  # what to say of a bare step, which is no script
         self.pulse = pulse
+        self.name = name  # what a spawned script calls its actor
         self._alike: dict[Hashable, Moment] = {}
         self.start = Moment(self, None, (False, None))
         self.runs = 0
         self.last_step: Any = None
-        self.latest: Moment | None = None
 
     def advance(self, before: Moment, how: tuple[bool, Any]) -> Moment:
         """Run the code after `before`, for a history that is new."""
@@ -114,10 +133,13 @@ class Root:
         self._resume(generator, how, after)
         if after.ended:
             return after
-        self.latest = after
+        # Of scripts inside others there may be thousands: one of each kind will do.
+        self.pulse.latest[getattr(generator, "gi_code", None) if self._where else self] = after
         after.live = generator
+        seen: dict[int, int] = {}
         try:
-            key = generator_value(generator, {})
+            # The step as well: of a plain `yield` the generator keeps no trace.
+            key = (generator_value(generator, seen), value_of(after.step, seen))
         except (NotComparable, ValueError):  # ValueError: an empty cell
             return after
         known = self._alike.setdefault(key, after)
@@ -135,12 +157,12 @@ class Root:
         pulse.count += 1
         pulse.inside = True
         try:
-            step = generator.throw(what) if thrown else generator.send(what)
+            step = generator.throw(what) if thrown else generator.send(_fresh(what))
         except StopIteration as end:
             after.ended, after.value = True, end.value
             return
         except Stuck as stuck:
-            raise _endless(stuck) from None
+            raise endless(stuck) from None
         except BaseException as raised:
             if isinstance(raised, KeyboardInterrupt | SystemExit):
                 raise
@@ -150,7 +172,8 @@ class Root:
             return
         finally:
             pulse.inside = False
-        after.where = standing(generator)
+        bare = getattr(generator, "gi_code", None) is Step.__iter__.__code__
+        after.where = self._where if bare else standing(generator)
         after.step = step
         after.requests = _requests(step, after.where)
 
@@ -167,7 +190,7 @@ class Root:
         for each in reversed(path):
             thrown, what = each.how
             try:
-                step = generator.throw(what) if thrown else generator.send(what)
+                step = generator.throw(what) if thrown else generator.send(_fresh(what))
             except StopIteration:
                 raise _impure(each, "it ended", generator) from None
             except Exception as raised:
@@ -178,14 +201,20 @@ class Root:
         return generator
 
 
-def _endless(stuck: Stuck) -> Endless:
+def _fresh(value: Any) -> Any:
+    """What a script may change must not be what another history is given."""
+    return copy.deepcopy(value) if type(value) in (list, dict, set, bytearray) else value
+
+
+def endless(stuck: Stuck) -> Endless:
+    """The error for code that did not come back: it names the line at which it was ended."""
     at = stuck.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     assert at is not None
     code = at.tb_frame.f_code
     return Endless(
-        f"a script computes on and on without a yield: "
+        f"a script, or user code it calls, computes on and on: "
         f"{code.co_qualname} ({code.co_filename}:{at.tb_lineno})",
         hint="a loop must wait for something: a request, a watch or a pause",
     )
@@ -314,7 +343,8 @@ def value_of(thing: Any, seen: dict[int, int]) -> Hashable:
         return thing
     if kind is types.FunctionType:
         cells = thing.__closure__ or ()
-        return (thing.__code__, *[value_of(each.cell_contents, seen) for each in cells])
+        defaults = value_of((thing.__defaults__, thing.__kwdefaults__), seen)
+        return (thing.__code__, defaults, *[value_of(each.cell_contents, seen) for each in cells])
     if kind is types.MethodType:
         return (thing.__func__, value_of(thing.__self__, seen))
     if kind is types.CellType:

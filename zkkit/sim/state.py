@@ -18,17 +18,23 @@ Event: TypeAlias = tuple[Any, ...]
 
 # Where things stand in a state ...
 TREE, SESSIONS, ACTORS, BUDGET, TOLD, MEMOS = range(6)
-# ... in a session: its id; up, expired, crashed or over; whether its follower lags, what that has
-# not yet seen, and what it shows; watches on the server and who uses them; requests under way;
-# the table of notes; sessions given up that the server still has; how often it was renewed
-ID, LIFE, LAGS, UNSEEN, VIEW, WATCHES, USERS, QUEUE, TABLE, GHOSTS, RENEWED = range(11)
+# ... in a session: its id; up, paused, expired, crashed, closed or over; whether its follower lags,
+# what that has not yet seen, and what it shows; watches on the server and who uses them; requests
+# under way; the table of notes; sessions given up that the server still has; how often it was
+# renewed; user code to be called, with who waits for it
+ID, LIFE, LAGS, UNSEEN, VIEW, WATCHES, USERS, QUEUE, TABLE, GHOSTS, RENEWED, CALLS = range(12)
 # ... and in an actor: its frames; what it does; outcomes of its flight so far; fires not taken;
-# whether it was cancelled; how many guids it has had
-FRAMES, DOES, OUTCOMES, FIRES, CANCELLED, GUIDS = range(6)
+# whether it was cancelled; how many guids it has had; how many scripts it has spawned
+FRAMES, DOES, OUTCOMES, FIRES, CANCELLED, GUIDS, SPAWNS = range(7)
+ENDED = ((), "ended", (), (), 0, 0, 0)
+"""An actor that has ended, and one that is yet to be spawned."""
 # A frame: the moment, whether it is unwinding, whether its own deadline did it, its seconds
 MOMENT, DOOMED, EXPIRED, SECONDS = range(4)
 
-MOVES = ("begin", "apply", "catch up", "learn", "vanish", "forget", "work", "pause over")
+MOVES = (
+    "begin", "apply", "catch up", "learn", "vanish", "forget", "work", "pause over", "call",
+    "close", "go on",
+)  # fmt: skip
 """What happens by itself."""
 INDEX = {kind: 1 + place for place, kind in enumerate(KINDS)}
 """Where in the budget a kind of fault stands; the total comes first."""
@@ -46,7 +52,7 @@ class Grant(NamedTuple):
 class Fact(NamedTuple):
     """Something that a property or a story may want to know of an event."""
 
-    kind: str  # acquired, reentrant, released, woke, ended, applied, deleted, lost
+    kind: str  # the names of them all: properties.base.ANY
     actor: int
     what: Any = None
     outcome: Any = None
@@ -55,7 +61,7 @@ class Fact(NamedTuple):
 class Draft:
     """A state that is being changed by one event."""
 
-    __slots__ = ("actors", "behind", "budget", "facts", "sessions", "told", "tree")
+    __slots__ = ("actors", "behind", "budget", "facts", "ready", "sessions", "told", "tree")
 
     def __init__(self, state: State) -> None:
         self.tree: Tree = state[TREE]
@@ -64,6 +70,8 @@ class Draft:
         self.budget: tuple[int, ...] = state[BUDGET]
         self.told: tuple[Grant, ...] = state[TOLD]
         self.facts: list[Fact] = []
+        # Whose turn it is before the event is over, and what is thrown into them (None: nothing).
+        self.ready: list[tuple[int, BaseException | None]] = []
         self.behind = False  # the client is about to meet a follower that has not seen its write
 
     def session(self, number: int) -> list[Any]:

@@ -93,11 +93,14 @@ _ROOT = Entry(b"", 0, 0, 0, 0, 0, 0, Mode.PERSISTENT, None, frozenset())
 class Tree:
     """All nodes at one moment. Equal if everything a client could ever see is equal."""
 
-    __slots__ = ("_hash", "nodes", "zxid")
+    __slots__ = ("_hash", "nodes", "wraps", "zxid")
 
-    def __init__(self, nodes: dict[str, Entry] | None = None, zxid: int = 0) -> None:
+    def __init__(
+        self, nodes: dict[str, Entry] | None = None, zxid: int = 0, wraps: bool = True
+    ) -> None:
         self.nodes = {"/": _ROOT} if nodes is None else nodes
         self.zxid = zxid
+        self.wraps = wraps  # whether a counter goes on after its last number: see World
         self._hash = 0
 
     def __hash__(self) -> int:
@@ -144,10 +147,11 @@ class _Edit:
     def __init__(self, tree: Tree) -> None:
         self.nodes = dict(tree.nodes)
         self.zxid = tree.zxid + 1
+        self.wraps = tree.wraps
         self.changes: list[Change] = []
 
     def tree(self) -> Tree:
-        return Tree(self.nodes, self.zxid)
+        return Tree(self.nodes, self.zxid, self.wraps)
 
     def create(self, step: Create, session: int) -> Node:
         nodes, parent_path = self.nodes, split(step.path)[0]
@@ -169,10 +173,11 @@ class _Edit:
             step.data, zxid, zxid, zxid, 0, 0, owner, step.mode, step.ttl_ms, frozenset()
         )  # fmt: skip
         nodes[path] = entry
+        creates, pzxid = signed(parent.creates + 1), zxid
+        if creates < parent.creates and not self.wraps:
+            creates, pzxid = parent.creates, parent.pzxid
         nodes[parent_path] = parent._replace(
-            creates=signed(parent.creates + 1),
-            pzxid=zxid,
-            children=parent.children | {split(path)[1]},
+            creates=creates, pzxid=pzxid, children=parent.children | {split(path)[1]}
         )
         self.changes += (Change(FireKind.CREATED, path), Change(FireKind.CHILD, parent_path))
         return Node(path, entry.stat())

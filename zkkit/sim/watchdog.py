@@ -23,12 +23,13 @@ class Stuck(BaseException):
 class Pulse:
     """What the exploring thread tells the guard, and the generators it has begun."""
 
-    __slots__ = ("count", "generators", "inside")
+    __slots__ = ("count", "generators", "inside", "latest")
 
     def __init__(self) -> None:
         self.count = 0
         self.inside = False
         self.generators: list[Generator[Any, Any, Any]] = []
+        self.latest: dict[Any, Any] = {}  # by script, or its code: the last moment it came to
 
 
 @contextmanager

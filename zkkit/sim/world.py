@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import SessionLost, Unsupported, ZkkitError
 from ..paths import validate
@@ -30,11 +30,24 @@ from . import tree as trees
 from .tree import Change, Tree, apply
 from .watching import NO_WATCHES, Watches, after_request, fire, remove
 
+if TYPE_CHECKING:
+    from .faults import Faults
+    from .machine import Machine
+
 
 @dataclass(frozen=True, slots=True)
 class Work(Step[None]):
     """What an actor does while it holds something: it takes as long as it likes. Only in the
     simulator: the others get time to move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say(Step[None]):
+    """Something that a property should know and only the script can tell, such as `Say("arrives")`
+    or `Say("added", 1)`. Only in the simulator."""
+
+    what: str
+    amount: int = 0
 
 
 class SimSession(Blocking):
@@ -69,7 +82,7 @@ class SimSession(Blocking):
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]
     ) -> None:
-        """No user code runs in the simulator."""
+        """Nobody is called back here: in the simulator user code runs by `Call` only."""
 
     def __repr__(self) -> str:
         return f"<SimSession {self.name}>"
@@ -87,14 +100,15 @@ class World:
     """A model ensemble with its sessions and actors.
 
     `nodes` are there from the beginning, as containers. `next_sequence` is where their counters
-    stand: 2**31 - 1 is the last number before the wrap (which follows ZooKeeper's documentation:
-    the next one is -2147483648).
+    stand: 2**31 - 1 is the last number. With `wraps` the next one is -2147483648, as ZooKeeper's
+    documentation has it, and as servers do as long as other creations are under way. Without it
+    the last number is given again and again: what servers of 3.6 and newer do otherwise.
     """
 
-    def __init__(self, *nodes: str, next_sequence: int = 0) -> None:
+    def __init__(self, *nodes: str, next_sequence: int = 0, wraps: bool = True) -> None:
         for path in nodes:
             validate(path)
-        self.tree: Tree = Tree().with_nodes(nodes, Mode.CONTAINER, next_sequence)
+        self.tree: Tree = Tree(wraps=wraps).with_nodes(nodes, Mode.CONTAINER, next_sequence)
         self.sessions: list[SimSession] = []
         self.actors: list[ActorPlan] = []
         self.careless_watches = False
@@ -129,6 +143,12 @@ class World:
             raise TypeError(f"the actor {name} must begin with a script, not {first!r}")
         first.close()
         self.actors.append(ActorPlan(name, session.number, begin))
+
+    def machine(self, faults: Faults) -> Machine:
+        """The rules by which this world moves when it is explored."""
+        from .machine import Machine
+
+        return Machine(self, faults)
 
     # --- step by step, quietly ----------------------------------------------------------
 

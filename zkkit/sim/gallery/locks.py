@@ -1,25 +1,16 @@
-"""A gallery of broken twins: locks with one mistake each, and the fault that brings it to light.
-
-Every mistake has been made, here or by others. A twin is explored together with the right way to do
-it: the same world, the same faults, the same properties. If a twin passes, the explorer is worth
-nothing; if the right one is caught, it lies.
-
-    for twin in TWINS:
-        print(twin.name, explore(twin.broken(), faults=twin.faults, properties=twin.properties()))
-"""
+"""Broken locks: the fair lock with one mistake each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
-from ..errors import ConnectionLost, NoNode, SessionLost
-from ..paths import guid_of, join, protected, sequence_of, serial_distance, split
-from ..recipes.herd import HerdLock
-from ..recipes.locks.hold import Hold
-from ..recipes.locks.reentrant import PREFIX, ReentrantLock, first_in_line
-from ..recipes.shared import create_protected, delete_surely, list_children, withdraw
-from ..steps import (
+from ...errors import ConnectionLost, NoNode, SessionLost
+from ...paths import guid_of, join, protected, split
+from ...recipes.herd import HerdLock
+from ...recipes.locks.hold import Hold
+from ...recipes.locks.reentrant import PREFIX, ReentrantLock, first_in_line
+from ...recipes.shared import create_protected, delete_surely, list_children, withdraw
+from ...steps import (
     Children,
     Create,
     Exists,
@@ -33,30 +24,6 @@ from ..steps import (
     Together,
     Wait,
 )
-from .faults import NO_FAULTS, Faults, every, one
-from .lives import contenders
-from .properties import (
-    AtMost,
-    NoLostWakeup,
-    NoSleeper,
-    OneWokenPerRelease,
-    Property,
-    mutual_exclusion,
-    of_a_fair_lock,
-    of_a_lock,
-)
-from .world import World
-
-
-class Twin(NamedTuple):
-    """One mistake: a world that has it, the same world without it, and what brings it to light."""
-
-    name: str
-    mistake: str
-    broken: Callable[[], World]
-    right: Callable[[], World]
-    faults: Faults
-    properties: Callable[[], Sequence[Property]] = of_a_fair_lock
 
 
 class _Queueing(ReentrantLock[Any]):
@@ -106,7 +73,7 @@ class _Queueing(ReentrantLock[Any]):
 
 
 class TrustsItsPredecessorsDeath(_Queueing):
-    """Takes the death of the node before it for a grant."""
+    """Takes the death of the node before it for a grant: that one may have been cancelled."""
 
     def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         behind = self._behind(queue, split(node.path)[1])
@@ -120,7 +87,7 @@ class TrustsItsPredecessorsDeath(_Queueing):
 
 
 class TakesAnyWakeForAGrant(_Queueing):
-    """Does not look again after a wake."""
+    """Does not look again after a wake: a broken connection wakes as well."""
 
     def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         behind = self._behind(queue, split(node.path)[1])
@@ -142,7 +109,8 @@ class LeaksWatches(_Queueing):
 
 
 class LosesAWakeup(_Queueing):
-    """Waits without asking whether there still is something to wait for."""
+    """Waits without asking whether there still is something to wait for: a wakeup is lost between
+    check and watch."""
 
     def _wait(self, path: str) -> Script[Any]:
         yield from Exists(path, watch=True)
@@ -187,11 +155,12 @@ class _Searches(_Queueing):
 
 
 class SearchesWithoutSync(_Searches):
-    """A follower that lags hides the node it searches for."""
+    """Searches after a lost reply without a Sync: a follower that lags hides its node."""
 
 
 class TakesAnOldNode(_Searches):
-    """Searches by guid after a change of session, and does not look at the owner (CURATOR-604)."""
+    """Takes the node of the session it has given up for its own: it does not look at the owner
+    (CURATOR-604)."""
 
     def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
         path = join(self.path, protected(guid, PREFIX))
@@ -217,14 +186,14 @@ class ListsBeforeItCreates(_Queueing):
 
 
 class LeavesAnOrphan(_Queueing):
-    """No clean-up when the time is up (kazoo #732)."""
+    """No clean-up when its deadline has passed (kazoo #732)."""
 
     def _clean_up(self, guid: str, node: Node | None) -> Script[None]:
         yield from ()
 
 
 class CleansOnlyWhatItKnows(_Queueing):
-    """Cleans up only a node that a reply has told it of."""
+    """When cancelled, cleans up only a node that a reply has told it of."""
 
     def _clean_up(self, guid: str, node: Node | None) -> Script[None]:
         if node is not None:
@@ -244,7 +213,7 @@ def _digits(name: str) -> str:
 
 
 class HoldsAfterExpiry(_Queueing):
-    """Its node is gone with its session; nobody is before it, so it must be first."""
+    """Says it holds after its session has expired: its node is gone, so nobody is before it."""
 
     def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         turn = first_in_line(queue, split(node.path)[1])
@@ -269,128 +238,8 @@ class WatchesTheParent(_Queueing):
 
 
 class DeletesByName(HerdLock[Any]):
-    """Releases by name, not by owner: repeated, the delete hits the next holder's node."""
+    """Releases by name, not by owner: repeated after a lost reply, the delete hits the next
+    holder's node."""
 
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
         return delete_surely(hold.path)
-
-
-class TwoLeases(ReentrantLock[Any]):
-    """The first two in line have a lease. All others wait for anybody before them to leave."""
-
-    count: ClassVar[int] = 2
-
-    def _contend(self, blocking: bool) -> Script[Node | None]:
-        guid = yield from Guid()
-        node: Node | None = None
-        try:
-            node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
-            while len(before := _before(queue, node)) >= self.count:
-                yield from self._sleep(before)
-                queue = yield from list_children(self.path)
-            return node
-        except BaseException:
-            yield from withdraw(self.path, guid, node)
-            raise
-
-    def _sleep(self, before: list[str]) -> Script[None]:
-        names = yield from Children(self.path, watch=True)
-        if all(name in names for name in before):
-            yield from Wait()
-
-
-class SleepsBesideAFreeLease(TwoLeases):
-    """Waits for the one just before it, though any other's leaving would do."""
-
-    def _sleep(self, before: list[str]) -> Script[None]:
-        try:
-            yield from Get(join(self.path, before[-1]), watch=True)
-            yield from Wait()
-        except (NoNode, ConnectionLost):
-            pass
-
-
-def _before(queue: tuple[str, ...], node: Node) -> list[str]:
-    """The contenders before this one, the nearest last."""
-    own = sequence_of(node.path, PREFIX) or 0
-    numbers = {name: sequence_of(name, PREFIX) for name in queue}
-    distances = {n: serial_distance(s, own) for n, s in numbers.items() if s is not None}
-    return sorted((n for n, d in distances.items() if d < 0), key=lambda n: distances[n])
-
-
-def _careless() -> World:
-    world = contenders(HerdLock, 3, shared=True)
-    world.careless_watches = True
-    return world
-
-
-def _cancelled_twice() -> World:
-    world = contenders(ReentrantLock, 2)
-    world.cancels = 2
-    return world
-
-
-def _leases() -> Sequence[Property]:
-    return (AtMost(2), NoSleeper(2), NoLostWakeup())
-
-
-def _no_herd() -> Sequence[Property]:
-    return (mutual_exclusion(), OneWokenPerRelease())
-
-
-def _of(lock_class: type[Any], count: int = 2, **options: Any) -> Callable[[], World]:
-    return lambda: contenders(lock_class, count, **options)
-
-
-def _twin(
-    broken: type[Any],
-    faults: Faults,
-    count: int = 2,
-    properties: Callable[[], Sequence[Property]] = of_a_fair_lock,
-    right: type[Any] = ReentrantLock,
-    **options: Any,
-) -> Twin:
-    mistake = (broken.__doc__ or "").split("\n")[0]
-    return Twin(
-        broken.__name__,
-        mistake,
-        _of(broken, count, **options),
-        _of(right, count, **options),
-        faults,
-        properties,
-    )
-
-
-TWINS = (
-    _twin(TrustsItsPredecessorsDeath, one("cancel"), 3),
-    _twin(TakesAnyWakeForAGrant, one("request lost")),
-    _twin(LeaksWatches, NO_FAULTS),
-    _twin(LosesAWakeup, NO_FAULTS),
-    _twin(CreatesAgain, one("reply lost")),
-    _twin(SearchesWithoutSync, every(lag=1, reply_lost=1)),
-    _twin(TakesAnOldNode, one("give up")),
-    _twin(ListsBeforeItCreates, NO_FAULTS),
-    _twin(LeavesAnOrphan, one("deadline"), timeout=1.0),
-    _twin(CleansOnlyWhatItKnows, one("cancel")),
-    Twin(
-        "CancelsTwice",
-        "A session that throws a second cancel into a script that is cleaning up.",
-        _cancelled_twice,
-        _of(ReentrantLock),
-        Faults(2, ("cancel",)),
-    ),
-    Twin(
-        "RemovesOthersWatches",
-        "A session that removes a watch though another actor needs it.",
-        _careless,
-        _of(HerdLock, 3, shared=True),
-        one("cancel"),
-        of_a_lock,
-    ),
-    _twin(ComparesAsText, NO_FAULTS, next_sequence=2**31 - 1),
-    _twin(DeletesByName, one("reply lost"), 2, of_a_lock, HerdLock),
-    _twin(HoldsAfterExpiry, one("expire")),
-    _twin(WatchesTheParent, NO_FAULTS, 3, _no_herd),
-    _twin(SleepsBesideAFreeLease, NO_FAULTS, 3, _leases, TwoLeases),
-)
-"""All of them."""

@@ -1,0 +1,80 @@
+"""The picture of a story that the simulator found: who did what, step by step, and what was there.
+
+    drawing = draw(verdict.story)
+    drawing                     # shows itself in a notebook
+    drawing.svg(), drawing.png(), drawing.words
+
+Lanes are actors; time goes down. On the right are the nodes after each event. A thick bar is a
+hold, a dotted line somebody who waits, a band a fault. Everything is drawn from the story's scenes,
+which its words are made from as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from zkkit.show import canvas
+from zkkit.show.sim_picture import Picture
+from zkkit.sim.story import Story
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A story that shows itself."""
+
+    story: Story
+
+    @property
+    def title(self) -> str:
+        """The finding, in a line."""
+        return title(self.story)
+
+    @property
+    def words(self) -> str:
+        """All that the picture says."""
+        return words(self.story)
+
+    def svg(self) -> str:
+        """The picture as SVG: one text that refers to nothing outside, with its words inside."""
+        with canvas.style(**canvas.SVG, **{"svg.fonttype": "none"}):
+            return canvas.as_svg(Picture(self.story, self.title).figure, self.title, self.words)
+
+    def png(self) -> bytes:
+        """The picture as PNG, 160 dots an inch, on white."""
+        with canvas.style():
+            return canvas.as_png(Picture(self.story, self.title).figure)
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        svg = self.svg()
+        return (
+            f'<figure style="margin: 0; overflow-x: auto">{svg[svg.index("<svg") :]}</figure>\n'
+            f"<details><summary>The same in words</summary>\n"
+            f"<pre>{escape(self.words)}</pre></details>"
+        )
+
+
+def draw(story: Story) -> Drawing:
+    """The story as a picture."""
+    return Drawing(story)
+
+
+def title(story: Story) -> str:
+    """What the story says, in one line."""
+    _, _, finding = story.wrong.partition(": ")
+    finding = finding or story.wrong
+    faults = " and ".join(dict.fromkeys(story.faults))
+    return f"{finding[:1].upper()}{finding[1:]}" + (f" (fault: {faults})" if faults else "")
+
+
+def words(story: Story) -> str:
+    """All that the picture says: its title, what it is about, who is in it, and the story."""
+    about = story.origin.about if story.origin else ""
+    who = f"in it: {', '.join(lane.name for lane in story.lanes)}"
+    return "\n".join(filter(None, (title(story), about, story.bounds, who, f"✗ Broken: {story}")))

@@ -1,0 +1,80 @@
+"""Whether somebody goes round and round for ever.
+
+A script that polls is right as long as something can still happen that lets it end. It is wrong
+where nothing can: from there on the same states come again and again, whatever comes next, and none
+of them is quiet. That is what is looked for here, and nothing less: never a recipe that only takes
+its time.
+
+Every round must come back to a state that was known, at a depth no greater than where it came from.
+So only such states are looked at, and usually the first way tried leads out of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .machine import Machine
+from .state import ACTORS, FRAMES, MOMENT, QUEUE, SESSIONS, Event, State
+
+
+class Rounds:
+    """Looks for states that no way leads out of. `after`: the state after an event."""
+
+    def __init__(self, machine: Machine, after: Callable[[State, Event], State]) -> None:
+        self._machine = machine
+        self._after = after
+        self._fine: set[State] = set()
+
+    def trapped(self, state: State) -> str | None:
+        """Who goes round for ever from here, and where; None if all can come to an end."""
+        came: dict[State, State | None] = {state: None}
+        ahead = [state]
+        while ahead:
+            here = ahead.pop()
+            moves = self._machine.moves(here)
+            if not moves or here in self._fine:
+                way: State | None = here
+                while way is not None:
+                    self._fine.add(way)
+                    way = came[way]
+                return None
+            for after in self._next(here):
+                if after not in came:
+                    came[after] = here
+                    ahead.append(after)
+        return self._tell(self._innermost(state))
+
+    def _next(self, state: State) -> list[State]:
+        return [self._after(state, move) for move in self._machine.moves(state)]
+
+    def _reach(self, state: State) -> set[State]:
+        found = {state}
+        ahead = [state]
+        while ahead:
+            new = [after for after in self._next(ahead.pop()) if after not in found]
+            found.update(new)
+            ahead += new
+        return found
+
+    def _innermost(self, state: State) -> set[State]:
+        """The states that come again and again: from each of them all the others."""
+        while True:
+            round_ = self._reach(state)
+            deeper = next((each for each in round_ if state not in self._reach(each)), None)
+            if deeper is None:
+                return round_
+            state = deeper
+
+    def _tell(self, round_: set[State]) -> str:
+        machine = self._machine
+        places: dict[int, set[str]] = {}
+        for state in round_:
+            for kind, who, *_ in machine.moves(state):
+                a = state[SESSIONS][who][QUEUE][0][0] if kind == "apply" else who
+                if kind in ("apply", "begin", "work", "pause over") and a >= 0:
+                    where = state[ACTORS][a][FRAMES][-1][MOMENT].where
+                    places.setdefault(a, set()).add(where)
+        return " and ".join(
+            f"{machine.names[a]} goes round for ever in {', '.join(sorted(where))}"
+            for a, where in sorted(places.items())
+        )
