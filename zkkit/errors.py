@@ -102,6 +102,14 @@ class NotHeld(ZkkitError):
     """The lock is no longer ours: nothing was written."""
 
 
+class UpgradeRefused(ZkkitError):
+    """A reader asked for the write lock: it would wait for itself for ever."""
+
+
+class CorruptData(ZkkitError):
+    """A node holds what its recipe cannot have written."""
+
+
 class NotAStep(ZkkitError, TypeError):
     """A script yielded something that is no step."""
 

@@ -17,7 +17,9 @@ from ..errors import ConnectionLost, NoNode, SessionLost
 from ..paths import guid_of, join, protected, sequence_of, serial_distance, split
 from ..recipes.herd import HerdLock
 from ..recipes.locks.hold import Hold
-from ..recipes.locks.reentrant import PREFIX, ReentrantLock, first_in_line
+from ..recipes.locks.line import CURATOR
+from ..recipes.locks.reentrant import ReentrantLock
+from ..recipes.locks.rules import Turn, ahead_of, first_in_line
 from ..recipes.shared import create_protected, delete_surely, list_children, withdraw
 from ..steps import (
     Children,
@@ -47,6 +49,19 @@ from .properties import (
 )
 from .world import World
 
+PREFIX = CURATOR.exclusive
+
+
+def stand_in_line(path: str, guid: str) -> Script[tuple[Any, ...]]:
+    """Create our node; gives it and who is there."""
+    return create_protected(path, protected(guid, PREFIX), Children(path), data=b"")
+
+
+def turn_of(names: tuple[str, ...], me: str) -> Turn | None:
+    """What the rule of the fair lock says; None if we are not in line."""
+    ahead = ahead_of(me, names, (PREFIX,))
+    return None if ahead is None else first_in_line(ahead)
+
 
 class Twin(NamedTuple):
     """One mistake: a world that has it, the same world without it, and what brings it to light."""
@@ -67,7 +82,7 @@ class _Queueing(ReentrantLock[Any]):
         node: Node | None = None
         try:
             node, queue = yield from self._enter(guid)
-            while not (yield from self._granted(node, queue)):
+            while not (yield from self._my_turn(node, queue)):
                 queue = yield from list_children(self.path)
             return node
         except SessionLost:
@@ -77,9 +92,9 @@ class _Queueing(ReentrantLock[Any]):
             raise
 
     def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
-        return create_protected(self.path, guid, PREFIX, data=b"")
+        return stand_in_line(self.path, guid)
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         """Whether it is our turn; if not, wait until something has changed."""
         behind = self._behind(queue, split(node.path)[1])
         if behind is None:
@@ -92,7 +107,7 @@ class _Queueing(ReentrantLock[Any]):
 
     def _behind(self, queue: tuple[str, ...], me: str) -> str | None:
         """The contender just before us, or None if there is none."""
-        turn = first_in_line(queue, me)
+        turn = turn_of(queue, me)
         if turn is None:
             raise NoNode(join(self.path, me))
         return None if turn.mine else turn.behind
@@ -102,13 +117,13 @@ class _Queueing(ReentrantLock[Any]):
         return (yield from Wait())
 
     def _clean_up(self, guid: str, node: Node | None) -> Script[None]:
-        return withdraw(self.path, guid, node)
+        return withdraw(self.path, protected(guid, PREFIX), node)
 
 
 class TrustsItsPredecessorsDeath(_Queueing):
     """Takes the death of the node before it for a grant."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         behind = self._behind(queue, split(node.path)[1])
         if behind is None:
             return True
@@ -122,7 +137,7 @@ class TrustsItsPredecessorsDeath(_Queueing):
 class TakesAnyWakeForAGrant(_Queueing):
     """Does not look again after a wake."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         behind = self._behind(queue, split(node.path)[1])
         if behind is not None:
             try:
@@ -246,8 +261,8 @@ def _digits(name: str) -> str:
 class HoldsAfterExpiry(_Queueing):
     """Its node is gone with its session; nobody is before it, so it must be first."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
-        turn = first_in_line(queue, split(node.path)[1])
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+        turn = turn_of(queue, split(node.path)[1])
         if turn is None or turn.mine:
             return True
         try:
@@ -260,7 +275,7 @@ class HoldsAfterExpiry(_Queueing):
 class WatchesTheParent(_Queueing):
     """Everybody watches the children: a herd in the queue."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         queue = yield from Children(self.path, watch=True)
         if self._behind(queue, split(node.path)[1]) is None:
             return True
@@ -284,13 +299,13 @@ class TwoLeases(ReentrantLock[Any]):
         guid = yield from Guid()
         node: Node | None = None
         try:
-            node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
+            node, queue = yield from stand_in_line(self.path, guid)
             while len(before := _before(queue, node)) >= self.count:
                 yield from self._sleep(before)
                 queue = yield from list_children(self.path)
             return node
         except BaseException:
-            yield from withdraw(self.path, guid, node)
+            yield from withdraw(self.path, protected(guid, PREFIX), node)
             raise
 
     def _sleep(self, before: list[str]) -> Script[None]:
