@@ -157,10 +157,11 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
                     break
                 yield from self._count_down(holding)
                 return
-        raise self._not_owner(actor, f"{hold!r} was released already, or is another actor's")
+        raise self._not_owner(actor, f"{hold.path} was released already, or is another actor's")
 
     def _not_owner(self, actor: Hashable, hint: str) -> NotOwner:
-        return NotOwner(f"{actor_name(actor)} does not hold {self!r}", path=self.path, hint=hint)
+        name = f"{type(self).__name__} {self.path}"
+        return NotOwner(f"{actor_name(actor)} does not hold {name}", path=self.path, hint=hint)
 
     def take_back(self, hold: Hold[Any]) -> Script[None]:
         """Give up one acquire of a hold whose actor has left, whoever runs this."""
@@ -189,3 +190,12 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
     def statistics(self) -> Statistics:
         """What has happened on this lock object so far."""
         return self._counter.statistics
+
+    def __repr__(self) -> str:
+        holders = ", ".join(
+            actor_name(holding.actor)
+            for holding in self.session.noted(self) or ()
+            if holding.hold.valid
+        )
+        state = f"held by {holders}" if holders else "not held here"
+        return f"<{type(self).__name__} {self.path} {state}>"
