@@ -15,7 +15,7 @@ ephemeral node, is over; a cancel does not stop it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..errors import (
@@ -191,6 +191,24 @@ def withdraw(
     if node is not None:
         return delete_surely(node.path, lasting=lasting)
     return surely(attempt, lasting=lasting)
+
+
+def all_of(scripts: Iterable[Callable[[], Script[None]]]) -> Script[None]:
+    """Run all of them, one after the other, whatever comes; then raise the cancel, if there was
+    one, or else the first error."""
+    first: ZkkitError | None = None
+    cancelled: Cancelled | None = None
+    for each in scripts:
+        try:
+            yield from each()
+        except ZkkitError as error:
+            first = first or error
+        except Cancelled as stop:
+            cancelled = stop
+    if cancelled is not None:
+        raise cancelled
+    if first is not None:
+        raise first
 
 
 def begin_again(

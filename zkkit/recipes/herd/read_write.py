@@ -43,10 +43,18 @@ class _Half(OwnedLock[S]):
         return delete_surely(hold.path)
 
 
+class HerdReadLock(_Half[S]):
+    """The read half: goes when no writer is ahead."""
+
+
+class HerdWriteLock(_Half[S]):
+    """The write half: goes when nobody is ahead."""
+
+
 class HerdReadWriteLock(Recipe[S]):
     """A pair of locks, `read` and `write`, in a line that everybody watches."""
 
     def __init__(self, session: S, path: str) -> None:
         super().__init__(session, path)
-        self.read = _Half(session, path, READ, behind_last(WRITE))
-        self.write = _Half(session, path, WRITE, first_in_line)
+        self.read = HerdReadLock(session, path, READ, behind_last(WRITE))
+        self.write = HerdWriteLock(session, path, WRITE, first_in_line)

@@ -49,6 +49,11 @@ class Hold(Recipe[S], Returnable):
         return self._token
 
     @property
+    def grant(self) -> tuple[str, int]:
+        """What tells one grant from another, for ever."""
+        return self.path, self.czxid
+
+    @property
     def valid(self) -> bool:
         """Whether we surely still hold: computed from the session's own clock, never asked of
         the server, and once false never true again."""

@@ -15,13 +15,14 @@ wait for ever (Curator takes them one by one, and can).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...errors import NoNode, SessionLost, ZkkitError
 from ...paths import join, sequence_of, split
 from ...steps import Children, Create, Get, Guid, Mode, Node, Request, Script, Spawn, Together, Wait
 from ..counters.shared_count import SharedCount
-from ..shared import create_protected, delete_surely, find_protected, read_all, withdraw
+from ..shared import all_of, create_protected, delete_surely, find_protected, read_all, withdraw
 from .line import CURATOR, Line
 from .rules import first_in_line
 
@@ -107,9 +108,8 @@ class Pool(NamedTuple):
         return nodes, (yield from read_all(*self._reads))
 
     def _withdraw(self, names: list[str], nodes: list[Node]) -> Script[None]:
-        known = {name: node for name, node in zip(names, nodes, strict=False)}
-        for name in names:
-            yield from withdraw(self.directory, name, known.get(name))
+        known = dict(zip(names, nodes, strict=False))
+        return all_of(partial(withdraw, self.directory, name, known.get(name)) for name in names)
 
     @property
     def _reads(self) -> tuple[Request[Any], ...]:

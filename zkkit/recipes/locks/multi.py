@@ -13,9 +13,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ...errors import ZkkitError
 from ...scripting import Awaiting, Blocking, Recipe, Returnable, S, script, timed_script
 from ...steps import MultiOp, Script, Stat
+from ..shared import all_of
 from .held import Acquirable
 from .hold import Hold, guarded
 from .owned import OwnedLock
@@ -65,7 +65,7 @@ class MultiHold(Recipe[S], Returnable):
         return (yield from guarded(self.holds, ops))
 
     def give_back(self) -> Script[Any]:
-        return _all_of([hold.give_back for hold in reversed(self.holds)])
+        return all_of([hold.give_back for hold in reversed(self.holds)])
 
     def __repr__(self) -> str:
         return f"<MultiHold {' '.join(map(repr, self.holds))}>"
@@ -103,29 +103,17 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
                     break
                 holds.append(hold)
         except BaseException:
-            yield from _all_of([hold.give_back for hold in reversed(holds)])
+            yield from all_of([hold.give_back for hold in reversed(holds)])
             raise
         if len(holds) == len(self.locks):
             return MultiHold(self, tuple(holds))
-        yield from _all_of([hold.give_back for hold in reversed(holds)])
+        yield from all_of([hold.give_back for hold in reversed(holds)])
         return None
 
     @script
     def release(self) -> Script[None]:
         """Release all, the last acquired first."""
-        yield from _all_of([partial(type(lock).release.of, lock) for lock in reversed(self.locks)])
+        yield from all_of([partial(type(lock).release.of, lock) for lock in reversed(self.locks)])
 
     def __repr__(self) -> str:
         return f"<MultiLock {' '.join(lock.path for lock in self.locks)}>"
-
-
-def _all_of(scripts: Sequence[Callable[[], Script[None]]]) -> Script[None]:
-    """Run all of them, then raise the first error."""
-    first: ZkkitError | None = None
-    for each in scripts:
-        try:
-            yield from each()
-        except ZkkitError as error:
-            first = first or error
-    if first is not None:
-        raise first

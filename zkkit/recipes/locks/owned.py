@@ -124,7 +124,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
 
     def _replace(self, old: Holding | None, new: Holding | None) -> Script[None]:
         holdings = yield from self._holdings()
-        kept = tuple(each for each in holdings if old is None or each.hold is not old.hold)
+        kept = tuple(each for each in holdings if old is None or each.hold.grant != old.hold.grant)
         after = kept if new is None else (*kept, new)
         yield from Note(self, after or None)
 
@@ -152,7 +152,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         """Give up this hold, once."""
         actor = yield from Actor()
         for holding in (yield from self._holdings()):
-            if holding.hold is hold and holding.times:
+            if holding.hold.grant == hold.grant and holding.times:
                 if self.bound and holding.actor != actor:
                     break
                 yield from self._count_down(holding)
@@ -166,7 +166,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
     def take_back(self, hold: Hold[Any]) -> Script[None]:
         """Give up one acquire of a hold whose actor has left, whoever runs this."""
         for holding in (yield from self._holdings()):
-            if holding.hold is hold and holding.times:
+            if holding.hold.grant == hold.grant and holding.times:
                 yield from self._count_down(holding)
                 return
 

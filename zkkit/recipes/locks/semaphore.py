@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from ...scripting import Recipe, Returnable, S, script, timed_script
 from ...steps import Actor, Node, Script
 from ..counters.shared_count import SharedCount
-from ..shared import delete_surely
+from ..shared import all_of, delete_surely
 from .hold import Hold
 from .leases import Pool
 from .owned import OwnedLock
@@ -59,8 +59,7 @@ class Leases(Recipe[S], Returnable):
         yield from self.give_back()
 
     def give_back(self) -> Script[None]:
-        for lease in self._leases:
-            yield from self._semaphore.take_back(lease)
+        return all_of(lease.give_back for lease in self._leases)
 
 
 class Semaphore(OwnedLock[S]):
