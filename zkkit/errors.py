@@ -106,6 +106,10 @@ class UpgradeRefused(ZkkitError):
     """A reader asked for the write lock: it would wait for itself for ever."""
 
 
+class CounterUsedUp(ZkkitError):
+    """The server has no new numbers left for the sequential children of a node."""
+
+
 class CorruptData(ZkkitError):
     """A node holds what its recipe cannot have written."""
 

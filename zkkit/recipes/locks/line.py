@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...errors import ConnectionLost, NoNode, SessionLost, ZkkitError
+from ...errors import ConnectionLost, CounterUsedUp, NoNode, SessionLost, ZkkitError
 from ...paths import join, protected, split
 from ...steps import Children, Get, Guid, Mode, Node, Script, Wait
 from ..shared import create_protected, list_children, withdraw
-from .rules import Place, Rule, ahead_of, in_order
+from .rules import Place, Rule, ahead_of, in_order, place_of
 
 Names = tuple[str, ...]
+LAST_NUMBER = 2**31 - 1
 
 
 class Layout(NamedTuple):
@@ -81,6 +82,7 @@ class Line(NamedTuple):
             )
             if isinstance(names, ZkkitError):
                 raise names
+            self._check_number(node)
             if (yield from wait_turn(node, names)):
                 return node
         except BaseException as error:
@@ -89,6 +91,21 @@ class Line(NamedTuple):
             raise
         yield from withdraw(self.directory, name, node, lasting=lasting)
         return None
+
+    def _check_number(self, node: Node) -> None:
+        """Refuse a number that somebody else may get as well.
+
+        A server whose counter has come to its end gives the last number again and again (seen on
+        3.8.0), and now and then a negative one. Two contenders of one number would both be first.
+        """
+        place = place_of(split(node.path)[1], self.kinds)
+        if place is not None and not 0 <= place.number < LAST_NUMBER:
+            raise CounterUsedUp(
+                f"the servers have used up the numbers for children of {self.directory}",
+                path=self.directory,
+                hint="let everybody leave: an empty container is removed and begins anew at 0; "
+                "or take another path",
+            )
 
     def by_predecessor(self, rule: Rule, blocking: bool) -> Callable[[Node, Names], Script[bool]]:
         """Wait for our turn by watching only the one node that the rule names."""

@@ -81,12 +81,12 @@ def ahead_of(me: str, names: Sequence[str], kinds: Sequence[str]) -> list[Place]
     A contender is a name with one of the `kinds` before its number; other children do not count.
     Numbers wrap, so they are compared as serial numbers.
     """
-    own = _place(me, kinds)
+    own = place_of(me, kinds)
     if own is None or me not in names:
         return None
     ahead = []
     for name in names:
-        place = _place(name, kinds)
+        place = place_of(name, kinds)
         if place is not None and serial_distance(place.number, own.number) < 0:
             ahead.append(place)
     ahead.sort(key=lambda place: serial_distance(place.number, own.number))
@@ -95,7 +95,7 @@ def ahead_of(me: str, names: Sequence[str], kinds: Sequence[str]) -> list[Place]
 
 def in_order(names: Sequence[str], kinds: Sequence[str]) -> list[Place]:
     """All contenders among the names, the first in line first."""
-    places = [place for name in names if (place := _place(name, kinds)) is not None]
+    places = [place for name in names if (place := place_of(name, kinds)) is not None]
     # Whoever has most of the others behind it: the numbers are a stretch of a circle.
     foremost = places[0].number if places else 0
     for place in places:
@@ -104,7 +104,8 @@ def in_order(names: Sequence[str], kinds: Sequence[str]) -> list[Place]:
     return sorted(places, key=lambda place: serial_distance(place.number, foremost))
 
 
-def _place(name: str, kinds: Sequence[str]) -> Place | None:
+def place_of(name: str, kinds: Sequence[str]) -> Place | None:
+    """The place that a name says, or None if it is no contender's."""
     for kind in kinds:
         number = sequence_of(name, kind)
         if number is not None:
