@@ -102,6 +102,18 @@ class NotHeld(ZkkitError):
     """The lock is no longer ours: nothing was written."""
 
 
+class UpgradeRefused(ZkkitError):
+    """A reader asked for the write lock: it would wait for itself for ever."""
+
+
+class CounterUsedUp(ZkkitError):
+    """The server has no new numbers left for the sequential children of a node."""
+
+
+class CorruptData(ZkkitError):
+    """A node holds what its recipe cannot have written."""
+
+
 class NotAStep(ZkkitError, TypeError):
     """A script yielded something that is no step."""
 

@@ -62,9 +62,9 @@ class Event(NamedTuple):
     watch_fired      created, deleted, changed,
                      child, none (connection lost)
     woke             kind of the fire                            path of the fire  time waited
-    acquired         "" or reentrant                the token                      time waited
-    released                                        the token                      time held
-    lost                                            the token    why               time held
+    acquired         "", reentrant, persistent      czxid of it                    time waited
+    released                                        czxid of it                    time held
+    lost                                            czxid of it  why               time held
     step             class name of the step         of the reply error class or "" request latency
     session_changed  connected, suspended, lost,
                      closed

@@ -51,6 +51,10 @@ class AnySession(ABC):
     ) -> None:
         """Call back once if that hold is lost before it is released; at once if it already is."""
 
+    @abstractmethod
+    def noted(self, key: Hashable) -> Any:
+        """What scripts have noted under this key; only for showing it."""
+
     @property
     @abstractmethod
     def retry(self) -> RetryPolicy:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from .errors import ZkkitError
 
@@ -372,14 +372,24 @@ class Look(Step[Any]):
     key: Hashable
 
 
+class Tally(Protocol):
+    """Somebody who counts what is marked."""
+
+    def count(self, what: str, kind: str, duration_ns: int) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Mark(Step[None]):
-    """Tell the hooks that a node was acquired or is about to be released.
+    """Tell the hooks that a node was acquired or is about to be released, and the tally, if any,
+    these and that an attempt was given up.
 
-    The runner knows steps, not recipes: what only the recipe can know, it marks.
+    The runner knows steps, not recipes: what only the recipe can know, it marks. `kind` is
+    "reentrant" for one more acquire of what is held, "persistent" for a node that outlives the
+    session it was acquired in.
     """
 
-    what: Literal["acquired", "released"]
+    what: Literal["acquired", "released", "gave up"]
     path: str
     zxid: int
     kind: str = ""
+    tally: Tally | None = None

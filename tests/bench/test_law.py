@@ -19,9 +19,9 @@ from zkkit.ensemble import LocalEnsemble
 from zkkit.paths import split
 from zkkit.recipes.locks.hold import Hold
 from zkkit.recipes.locks.owned import OwnedLock
-from zkkit.recipes.locks.reentrant import PREFIX, first_in_line
-from zkkit.recipes.shared import create_protected, delete_surely
+from zkkit.recipes.shared import delete_surely
 from zkkit.scripting import S
+from zkkit.sim.gallery.locks import stand_in_line, turn_of
 from zkkit.steps import Children, Guid, Node, Script, Wait
 
 NUMBERS = (2, 5, 10, 30)
@@ -35,10 +35,10 @@ class ParentWatchLock(OwnedLock[S]):
 
     def _contend(self, blocking: bool) -> Script[Node | None]:
         guid = yield from Guid()
-        node, _ = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        node, _ = yield from stand_in_line(self.path, guid)
         while True:
             queue = yield from Children(self.path, watch=True)
-            turn = first_in_line(queue, split(node.path)[1])
+            turn = turn_of(queue, split(node.path)[1])
             if turn is not None and turn.mine:
                 return node
             yield from Wait()
@@ -55,7 +55,7 @@ class DeafLock(OwnedLock[S]):
 
     def _contend(self, blocking: bool) -> Script[Node | None]:
         guid = yield from Guid()
-        node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        node, queue = yield from stand_in_line(self.path, guid)
         if len(queue) > 1:
             yield from Children(self.path, watch=True)
             while True:

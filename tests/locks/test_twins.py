@@ -14,10 +14,10 @@ from test_contract import Room
 from zkkit import ReentrantLock
 from zkkit.errors import ConnectionLost
 from zkkit.paths import join, split
-from zkkit.recipes.locks.reentrant import PREFIX, first_in_line
-from zkkit.recipes.shared import create_protected, delete_surely
+from zkkit.recipes.shared import delete_surely
 from zkkit.record import Recorder
 from zkkit.record.frames import wakeups
+from zkkit.sim.gallery.locks import PREFIX, stand_in_line, turn_of
 from zkkit.steps import Children, Create, Get, Guid, Mode, Wait
 
 
@@ -26,9 +26,9 @@ class TrustsItsPredecessorsDeath(ReentrantLock):
 
     def _contend(self, blocking: bool) -> Any:
         guid = yield from Guid()
-        node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        node, queue = yield from stand_in_line(self.path, guid)
         try:
-            turn = first_in_line(queue, split(node.path)[1])
+            turn = turn_of(queue, split(node.path)[1])
             if not turn.mine:
                 yield from Get(join(self.path, turn.behind), watch=True)
                 yield from Wait()
@@ -43,8 +43,8 @@ class LeavesItsNodeBehind(ReentrantLock):
 
     def _contend(self, blocking: bool) -> Any:
         guid = yield from Guid()
-        node, queue = yield from create_protected(self.path, guid, PREFIX, data=b"")
-        while not (turn := first_in_line(queue, split(node.path)[1])).mine:
+        node, queue = yield from stand_in_line(self.path, guid)
+        while not (turn := turn_of(queue, split(node.path)[1])).mine:
             yield from Get(join(self.path, turn.behind), watch=True)
             yield from Wait()
             queue = yield from Children(self.path)
@@ -69,10 +69,10 @@ class WatchesTheParent(ReentrantLock):
 
     def _contend(self, blocking: bool) -> Any:
         guid = yield from Guid()
-        node, _ = yield from create_protected(self.path, guid, PREFIX, data=b"")
+        node, _ = yield from stand_in_line(self.path, guid)
         while True:
             queue = yield from Children(self.path, watch=True)
-            if first_in_line(queue, split(node.path)[1]).mine:
+            if turn_of(queue, split(node.path)[1]).mine:
                 return node
             yield from Wait()
 

@@ -23,7 +23,7 @@ PROMISED = {
     "TakesAnOldNode": {"give up"},
     "LeavesAnOrphan": {"deadline"},
     "CleansOnlyWhatItKnows": {"cancel"},
-    "CancelsTwice": {"cancel"},
+    "CleansUpUnshielded": {"cancel"},
     "RemovesOthersWatches": {"cancel"},
     "ComparesAsText": set(),
     "DeletesByName": {"reply lost"},

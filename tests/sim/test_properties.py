@@ -12,7 +12,7 @@ from zkkit.sim import NO_FAULTS, Faults, Say, Work, World, contenders, explore, 
 from zkkit.sim.faults import KINDS
 from zkkit.sim.gallery import OTHERS
 from zkkit.sim.gallery.effects import adds_one, meets
-from zkkit.sim.gallery.leases import ReadLock, WriteLock
+from zkkit.sim.gallery.leases import reader, writer
 from zkkit.sim.outside import ReadOutside, WriteOutside
 from zkkit.sim.properties import (
     Always,
@@ -123,9 +123,9 @@ def test_who_writes_may_be_said_otherwise():
 def test_the_right_readers_and_writers(fault):
     """One writer and one reader, under each fault."""
     world = World("/l")
-    for name, lock_class in zip("AB", (WriteLock, ReadLock), strict=True):
+    for name, make in zip("AB", (writer, reader), strict=True):
         session = world.connect(f"{name}'s session")
-        lock = lock_class(session, "/l")
+        lock = make(session, "/l")
         world.actor(name, session, lambda lock=lock: use(lock, timeout=1.0))
     assert wrong(world, ReadersAndWriters(), faults=one(fault)) is None
 

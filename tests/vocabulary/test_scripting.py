@@ -8,7 +8,7 @@ import pytest
 
 from zkkit import ReentrantLock
 from zkkit.errors import InvalidPath, NotAStep
-from zkkit.scripting import actor_name, as_script, name_of
+from zkkit.scripting import Recipe, actor_name, as_script, name_of
 from zkkit.steps import Create, Get, Guid, Script
 
 
@@ -59,7 +59,7 @@ def test_recipes_check_their_path() -> None:
     session: Any = None
     with pytest.raises(InvalidPath):
         ReentrantLock(session, "relative")
-    assert repr(ReentrantLock(session, "/a/lock")) == "<ReentrantLock /a/lock>"
+    assert repr(Recipe(session, "/a/lock")) == "<Recipe /a/lock>"
 
 
 def test_of_gives_the_script() -> None:

@@ -130,10 +130,11 @@ def stat(owner: int) -> Stat:
 
 
 GUID = "11111111-2222-3333-4444-555555555555"
+NAME = f"_c_{GUID}-lock-"
 
 
 def protected(world: World, **options: Any) -> Any:
-    return world.run(create_protected("/l", GUID, "lock-", data=b"", **options))
+    return world.run(create_protected("/l", NAME, Children("/l"), data=b"", **options))
 
 
 def test_a_lost_reply_makes_no_second_node():
@@ -247,13 +248,13 @@ def test_withdrawing_an_unknown_node():
     path = f"/l/_c_{GUID}-lock-0000000000"
     world.owners[path] = ME
     world.hidden = {path}
-    world.run(withdraw("/l", GUID, None))
+    world.run(withdraw("/l", NAME, None))
     assert path not in world.owners
 
 
 def test_withdrawing_when_the_session_is_over():
     """The node goes with its session: nothing more to do, and no error."""
-    script = withdraw("/l", GUID, Node("/l/x", stat(ME)))
+    script = withdraw("/l", NAME, Node("/l/x", stat(ME)))
     assert isinstance(next(script), Delete)
     with pytest.raises(StopIteration):
         script.throw(SessionLost("over"))

@@ -4,8 +4,8 @@
 makes all levels, the node and whatever else was asked for. Parents are containers (the server
 reaps them when empty), so a missing parent is an everyday event, not an error.
 
-**Protected creating.** The name carries a guid: `<directory>/_c_<guid>-<name><seq>`. After a lost
-reply {Sync, Children} finds out whether the create was applied. Without the Sync a lagging
+**Protected creating.** The name begins with a guid, as `_c_<guid>-lock-` does. After a lost reply
+{Sync, Children} finds out whether the create was applied. Without the Sync a lagging
 follower would hide the node, and its owner would queue behind itself. The guid belongs to one
 session, and a node found by it must be owned by the session we are in.
 
@@ -15,20 +15,22 @@ ephemeral node, is over; a cancel does not stop it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from ..errors import (
     Cancelled,
     ConnectionLost,
     NodeExists,
     NoNode,
+    SessionClosed,
     SessionLost,
     TimedOut,
     Unimplemented,
     ZkkitError,
 )
-from ..paths import guid_of, join, levels, protected, split
+from ..paths import join, levels, split
+from ..retry import RetryPolicy
 from ..steps import (
     Children,
     Create,
@@ -36,6 +38,8 @@ from ..steps import (
     Exists,
     Mode,
     Node,
+    Now,
+    Random,
     Request,
     Script,
     SessionId,
@@ -44,6 +48,8 @@ from ..steps import (
     Wait,
     Within,
 )
+
+R = TypeVar("R")
 
 
 def create_with_parents(
@@ -80,68 +86,85 @@ def _raise_refusal(made: tuple[Any, ...]) -> None:
 
 def create_protected(
     directory: str,
-    guid: str,
     name: str,
-    *,
+    *reads: Request[Any],
     data: bytes,
     mode: Mode = Mode.EPHEMERAL_SEQUENTIAL,
     parents: Mode = Mode.CONTAINER,
-) -> Script[tuple[Node, tuple[str, ...]]]:
-    """Create `<directory>/_c_<guid>-<name>`; gives the node and a listing made after it."""
-    create = Create(join(directory, protected(guid, name)), data, mode)
+) -> Script[tuple[Any, ...]]:
+    """Create `<directory>/<name>`, where `name` begins with a guid of ours (`paths.protected`).
+
+    Gives the node and what the reads gave, which were served after it, errors as values.
+    """
+    create = Create(join(directory, name), data, mode)
     while True:
-        made, names = yield from create_with_parents(create, Children(directory), parents=parents)
+        made, *seen = yield from create_with_parents(create, *reads, parents=parents)
         if isinstance(made, ConnectionLost):
-            found = yield from find_protected(directory, guid)
+            found = yield from find_protected(directory, name, *reads)
             if found is not None:
                 return found
             continue  # it never arrived
         if isinstance(made, ZkkitError):
             raise made
-        if isinstance(names, ZkkitError):
-            names = yield from list_children(directory)
-        return made, names
+        if any(isinstance(each, ConnectionLost) for each in seen):
+            seen = yield from read_all(*reads)
+        return (made, *seen)
 
 
-def find_protected(directory: str, guid: str) -> Script[tuple[Node, tuple[str, ...]] | None]:
-    """The node of this session whose name carries `guid`, with the listing it was found in."""
+def find_protected(
+    directory: str, name: str, *reads: Request[Any]
+) -> Script[tuple[Any, ...] | None]:
+    """The node of this session that was to be called `name` (a number may follow), and what the
+    reads give; None if it is not there."""
     while True:
         try:
             _, names = yield from Together(Sync(directory), Children(directory))
-            mine = next((name for name in names if guid_of(name) == guid), None)
-            if mine is None:
-                return None
-            path = join(directory, mine)
-            stat = yield from Exists(path)
-            session = yield from SessionId()
-            if stat is None or stat.ephemeral_owner not in (0, session):
-                return None
-            return Node(path, stat), names
         except NoNode:
             return None
         except ConnectionLost:
             continue
+        mine = next((each for each in names if each.startswith(name)), None)
+        if mine is None:
+            return None
+        path = join(directory, mine)
+        stat, *seen = yield from read_all(Exists(path), *reads)
+        session = yield from SessionId()
+        if stat is None or stat.ephemeral_owner not in (0, session):
+            return None
+        return (Node(path, stat), *seen)
 
 
-def list_children(directory: str) -> Script[tuple[str, ...]]:
+def read_all(*reads: Request[Any]) -> Script[Any]:
+    """What these reads give in one flight, errors as values; asked for again while the connection
+    breaks."""
+    while True:
+        seen = yield from Together(*reads, settle=True)
+        if not any(isinstance(each, ConnectionLost) for each in seen):
+            return seen
+
+
+def list_children(directory: str, *, watch: bool = False) -> Script[tuple[str, ...]]:
     """The children, asked for again while the connection breaks."""
     while True:
         try:
-            return (yield from Children(directory))
+            return (yield from Children(directory, watch))
         except ConnectionLost:
             continue
 
 
-def surely(attempt: Callable[[], Script[None]]) -> Script[None]:
+def surely(attempt: Callable[[], Script[None]], *, lasting: bool = False) -> Script[None]:
     """Repeat an attempt to remove something until it is certain: done, not there, or gone with its
-    session. Outlives connection loss and cancel."""
+    session (unless it is `lasting`). Outlives connection loss and cancel."""
     cancelled: Cancelled | None = None
     while True:
         try:
             yield from attempt()
             break
-        except (NoNode, SessionLost):
+        except NoNode:
             break
+        except SessionLost as over:
+            if not lasting or isinstance(over, SessionClosed):
+                break
         except ConnectionLost:
             continue
         except Cancelled as stop:
@@ -150,22 +173,62 @@ def surely(attempt: Callable[[], Script[None]]) -> Script[None]:
         raise cancelled
 
 
-def delete_surely(path: str) -> Script[None]:
+def delete_surely(path: str, *, lasting: bool = False) -> Script[None]:
     """Delete a node whose name nobody else can ever have."""
-    return surely(lambda: iter(Delete(path)))
+    return surely(lambda: iter(Delete(path)), lasting=lasting)
 
 
-def withdraw(directory: str, guid: str, node: Node | None) -> Script[None]:
+def withdraw(
+    directory: str, name: str, node: Node | None, *, lasting: bool = False
+) -> Script[None]:
     """Remove our protected node, also where no reply ever told us its name."""
-    try:
-        if node is None:
-            found = yield from find_protected(directory, guid)
-            if found is None:
-                return
-            node = found[0]
-        yield from delete_surely(node.path)
-    except SessionLost:
-        return  # the node went, or will go, with its session
+
+    def attempt() -> Script[None]:
+        found = yield from find_protected(directory, name)
+        if found is not None:
+            yield from Delete(found[0].path)
+
+    if node is not None:
+        return delete_surely(node.path, lasting=lasting)
+    return surely(attempt, lasting=lasting)
+
+
+def all_of(scripts: Iterable[Callable[[], Script[None]]]) -> Script[None]:
+    """Run all of them, one after the other, whatever comes; then raise the cancel, if there was
+    one, or else the first error."""
+    first: ZkkitError | None = None
+    cancelled: Cancelled | None = None
+    for each in scripts:
+        try:
+            yield from each()
+        except ZkkitError as error:
+            first = first or error
+        except Cancelled as stop:
+            cancelled = stop
+    if cancelled is not None:
+        raise cancelled
+    if first is not None:
+        raise first
+
+
+def begin_again(
+    attempt: Callable[[], Script[R]], policy: RetryPolicy, *after: type[ZkkitError]
+) -> Script[R]:
+    """Make an attempt, and begin again after these errors as the policy allows."""
+    began = yield from Now()
+    failures = 0
+    while True:
+        try:
+            return (yield from attempt())
+        except SessionClosed:
+            raise  # there is nothing to begin again in
+        except after:
+            failures += 1
+            elapsed = (yield from Now()) - began
+            delay = policy.delay(failures, elapsed, (yield from Random()))
+            if delay is None:
+                raise
+            yield from pause(delay)
 
 
 def pause(seconds: float) -> Script[None]:

@@ -331,6 +331,10 @@ class Engine(ABC):
             return ()
         return self._fly(run, step.requests, single=False, settle=step.settle)
 
+    def noted(self, key: Hashable) -> Any:
+        """What the table has under this key. Needs no monitor: a dict answers at once."""
+        return self._table.get(key)
+
     def _note(self, run: Run, step: Note) -> None:
         if step.value is None:
             self._table.pop(step.key, None)

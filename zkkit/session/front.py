@@ -6,7 +6,7 @@ The operations are scripts like any recipe's, so there is one of each for both w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..errors import (
@@ -211,6 +211,9 @@ class Front(Recipe[S]):
     def node_data(self) -> bytes:
         """What recipes write into their nodes."""
         return self._options.node_data
+
+    def noted(self, key: Hashable) -> Any:
+        return self._runner.noted(key)
 
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
         return self._runner.is_held(session_id, path, zxid)

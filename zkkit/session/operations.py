@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import ConnectionLost, NodeExists, ZkkitError
 from ..paths import levels
-from ..recipes.shared import pause
+from ..recipes.shared import begin_again
 from ..retry import RetryPolicy
-from ..steps import Call, Create, Now, Random, Request, Script, Step
+from ..steps import Call, Create, Request, Script, Step
 
 R = TypeVar("R")
 
@@ -37,18 +37,7 @@ def in_background(step: Step[Any], callback: Callable[[Outcome], object]) -> Scr
 
 def read(step: Request[R], retry: RetryPolicy) -> Script[R]:
     """A request that changes nothing, repeated after a connection loss."""
-    began = yield from Now()
-    failures = 0
-    while True:
-        try:
-            return (yield from step)
-        except ConnectionLost:
-            failures += 1
-            elapsed = (yield from Now()) - began
-            delay = retry.delay(failures, elapsed, (yield from Random()))
-            if delay is None:
-                raise
-            yield from pause(delay)
+    return begin_again(lambda: iter(step), retry, ConnectionLost)
 
 
 def make_namespace(path: str) -> Script[None]:

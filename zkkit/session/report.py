@@ -53,12 +53,16 @@ class Reporter:
             self._emit("woke", fire.path, fire.kind.value, run, cause=fire.path, duration=waited)
 
     def marked(self, mark: Mark, run: Run, duration: int) -> None:
-        if getattr(self.hooks, mark.what):
+        if mark.tally is not None:
+            mark.tally.count(mark.what, mark.kind, duration)
+        if mark.what != "gave up" and getattr(self.hooks, mark.what):
             self._emit(mark.what, mark.path, mark.kind, run, mark.zxid, duration=duration)
 
     def lost(self, held: Held, why: ZkkitError) -> None:
+        at = time.monotonic_ns()
+        if held.tally is not None:
+            held.tally.count("lost", "", at - held.since)
         if self.hooks.lost:
-            at = time.monotonic_ns()
             event = Event(
                 at, self.session, held.actor, held.recipe, held.path, "", held.zxid,
                 type(why).__name__, at - held.since,

@@ -98,7 +98,7 @@ class Runner(Engine):
     ) -> None:
         with self._monitor:
             held = self._holds.find(path, zxid)
-            if self.session_id != session_id:
+            if session_id and self.session_id != session_id:
                 self._deliver(callback)
             elif held is not None:
                 held.on_lost.append(callback)
@@ -322,7 +322,8 @@ class Runner(Engine):
             duration = self._holds.released(step.path, step.zxid)
         else:
             duration = time.monotonic_ns() - run.began
-            self._holds.acquired(run, step.path, step.zxid)
+        if step.what == "acquired":
+            self._holds.acquired(run, step)
         self._report.marked(step, run, duration)
 
     def _change_state(self, state: str) -> None:

@@ -297,6 +297,8 @@ class Actors(Helpers):
         return next((value for key, value in table if key == step.key), None)
 
     def _mark(self, draft: Draft, a: int, step: Mark) -> None:
+        if step.what == "gave up":
+            return
         if step.what == "released":
             draft.facts.append(Fact("released", a, step.path, step.zxid))
             draft.told = tuple(g for g in draft.told if (g.path, g.zxid) != (step.path, step.zxid))

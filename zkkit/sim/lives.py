@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..paths import join
 from ..recipes.locks.owned import OwnedLock
 from ..retry import NEVER, RetryPolicy
 from ..steps import Script
@@ -34,10 +36,13 @@ def contenders(
     wraps: bool = True,
     path: str = "/l",
     parent: bool = True,
+    below: Sequence[str] = (),
 ) -> World:
     """A world with `count` actors A, B, ... that each use a lock of their own on one path; each in
-    a session of its own, or all in one. `parent`: whether the path is there at the beginning."""
-    world = World(*([path] if parent else []), next_sequence=next_sequence, wraps=wraps)
+    a session of its own, or all in one. `parent`: whether the path is there at the beginning, and
+    `below` it, these."""
+    there = [path, *(join(path, name) for name in below)] if parent else []
+    world = World(*there, next_sequence=next_sequence, wraps=wraps)
     one = world.connect("the session", retry=retry) if shared else None
     for number in range(count):
         name = chr(ord("A") + number)

@@ -17,7 +17,7 @@ everything that could happen between their steps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,6 +75,9 @@ class SimSession(Blocking):
             "in the simulator a recipe's methods are not called: actors run their scripts",
             hint="world.actor(name, session, lambda: Recipe.method.of(recipe)); explore(world)",
         )
+
+    def noted(self, key: Hashable) -> Any:
+        return None  # a state has notes, the session itself has none
 
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
         return False  # only a session that is running can tell

@@ -1,5 +1,7 @@
 """The designs to avoid, built with care so that they can be measured."""
 
+from .children_watch import ChildrenWatchLock
 from .lock import HerdLock
+from .read_write import HerdReadWriteLock
 
-__all__ = ["HerdLock"]
+__all__ = ["ChildrenWatchLock", "HerdLock", "HerdReadWriteLock"]

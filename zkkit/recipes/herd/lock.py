@@ -48,7 +48,6 @@ NAME = "lock"
 class HerdLock(OwnedLock[S]):
     """One ephemeral node that everybody watches: a herd at every release."""
 
-    reentrant: ClassVar[bool] = False
     unique_names: ClassVar[bool] = False
 
     def _contend(self, blocking: bool) -> Script[Node | None]:
@@ -89,7 +88,7 @@ class HerdLock(OwnedLock[S]):
             return
         except (ConnectionLost, Cancelled) as unsure:
             # The name is fixed: a blind second delete could hit the next holder's node.
-            yield from _delete_own(hold.path, lambda found: found.stat.czxid == hold.token)
+            yield from _delete_own(hold.path, lambda found: found.stat.czxid == hold.czxid)
             if isinstance(unsure, Cancelled):
                 raise
 

@@ -11,7 +11,7 @@ it has seen and refuses smaller ones loses nothing to a paused holder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MultiFailed, NotHeld, Unsupported
@@ -25,39 +25,63 @@ if TYPE_CHECKING:
 class Hold(Recipe[S], Returnable):
     """One grant of a lock. Always truthy; ask `.valid` whether it still holds."""
 
-    def __init__(self, lock: OwnedLock[S], node: Node, actor: Hashable) -> None:
+    def __init__(self, lock: OwnedLock[S], node: Node, token: int) -> None:
         # The path came from the server: nothing to validate.
         self.session = lock.session
         self.path = node.path
-        self.token = node.stat.czxid
+        self.czxid = node.stat.czxid
+        """When the lock node was created: with the path, what makes it ours."""
         self.session_id = node.stat.ephemeral_owner
+        """The session that it is lost with; 0 for a node that outlives sessions."""
+        self._token = token
         self._lock = lock
-        self._actor = actor
+
+    @property
+    def token(self) -> int:
+        """The fencing token: grows from grant to grant."""
+        if not self._lock.fences:
+            raise Unsupported(
+                f"{self._lock!r} lets several in at a time, and a token could not tell who of them "
+                "came last",
+                path=self.path,
+                hint="fence with a lock, or with a semaphore of one lease",
+            )
+        return self._token
+
+    @property
+    def grant(self) -> tuple[str, int]:
+        """What tells one grant from another, for ever."""
+        return self.path, self.czxid
 
     @property
     def valid(self) -> bool:
         """Whether we surely still hold: computed from the session's own clock, never asked of
         the server, and once false never true again."""
-        return self.session.is_held(self.session_id, self.path, self.token)
+        return self.session.is_held(self.session_id, self.path, self.czxid)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
         """Call back once if the session is over before the release; at once if it already is."""
-        self.session.when_lost(self.session_id, self.path, self.token, callback)
+        self.session.when_lost(self.session_id, self.path, self.czxid, callback)
 
     @script
     def check(self) -> Script[bool]:
         """Ask the server: is our lock node still there, and ours?"""
         stat = yield from Exists(self.path)
-        return stat is not None and stat.czxid == self.token
+        return stat is not None and stat.czxid == self.czxid
 
     @script
     def release(self) -> Script[None]:
-        """As `lock.release()`: by the actor that acquired, once for each acquire."""
-        yield from type(self._lock).release.of(self._lock)
+        """Give this hold up, once for each acquire. Where the lock belongs to the actor that
+        acquired it, only that one may; see the lock's class."""
+        yield from self._lock.release_hold(self)
 
     @script
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
         """Apply `ops`, all or nothing, and only if the lock node is still ours; else NotHeld."""
+        return (yield from guarded([self], ops))
+
+    def guard(self) -> Check:
+        """What a transaction must check; Unsupported where there is no such thing."""
         if not self._lock.unique_names:
             raise Unsupported(
                 f"{type(self._lock).__name__} cannot guard a transaction: its node "
@@ -65,22 +89,32 @@ class Hold(Recipe[S], Returnable):
                 path=self.path,
                 hint="use ReentrantLock, whose node names are never used twice",
             )
-        try:
-            results = yield from Multi((Check(self.path), *ops))
-        except MultiFailed as failed:
-            if failed.index == 0:
-                raise NotHeld(
-                    f"nothing was written: our lock node {self.path} is gone",
-                    path=self.path,
-                    hint="acquire the lock again and start over",
-                ) from failed
-            raise
-        return results[1:]
+        return Check(self.path)
 
     def give_back(self) -> Script[Any]:
         """Undo the grant for an actor that has left."""
-        return self._lock.release_for(self._actor)
+        return self._lock.take_back(self)
 
     def __repr__(self) -> str:
         state = "valid" if self.valid else "no longer valid"
-        return f"<Hold {self.path} token={self.token:#x} {state}>"
+        token = f" token={self._token:#x}" if self._lock.fences else ""
+        return f"<{type(self).__name__} {self.path}{token} {state}>"
+
+
+def guarded(
+    holds: Sequence[Hold[Any]], ops: Sequence[MultiOp]
+) -> Script[tuple[str | Stat | None, ...]]:
+    """Apply `ops` only if all lock nodes are still there."""
+    checks = [hold.guard() for hold in holds]
+    try:
+        results = yield from Multi((*checks, *ops))
+    except MultiFailed as failed:
+        if failed.index < len(checks):
+            gone = checks[failed.index].path
+            raise NotHeld(
+                f"nothing was written: our lock node {gone} is gone",
+                path=gone,
+                hint="acquire the lock again and start over",
+            ) from failed
+        raise
+    return results[len(checks) :]

@@ -1,8 +1,9 @@
-"""What all locks owned by an actor share: reentry, ownership, `with`, beginning again.
+"""What all locks share: who holds what, reentry, beginning again.
 
-Who holds what is kept in the session's table under (lock object, actor): as with
-`threading.RLock`, two lock objects on one path are two contenders. A holding whose session is
-over counts for nothing: the next acquire starts anew, a release finds nothing to do.
+Who holds what is kept in the session's table under the lock object: as with `threading.RLock`, two
+lock objects on one path are two contenders. A holding whose session is over counts for nothing: the
+next acquire starts anew, a release finds nothing to do. One that is being released counts for
+nothing either, but stays in the table until its node is surely gone.
 
 An attempt that ends because the session was lost, or because somebody removed our node, is begun
 again in the new session, as the session's retry policy allows.
@@ -11,30 +12,45 @@ again in the new session, as the session's retry policy allows.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
-from typing import Any, ClassVar, Generic, NamedTuple
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from ...errors import DeadlineExceeded, NoNode, NotOwner, SessionClosed, SessionLost
-from ...scripting import Awaiting, Blocking, Recipe, S, actor_name, script, timed_script
-from ...steps import Actor, Look, Mark, Node, Note, Now, Random, Script, SessionId
-from ..shared import pause
+from ...errors import NoNode, NotOwner, SessionLost
+from ...scripting import Awaiting, Blocking, S, actor_name, script, timed_script
+from ...steps import Actor, Look, Mark, Node, Note, Script, SessionId
+from ..shared import begin_again
+from .held import Acquirable
 from .hold import Hold
+from .statistics import Counter, Statistics
+
+T = TypeVar("T")
 
 
 class Holding(NamedTuple):
-    """What an actor has of a lock: the hold and how often it was acquired."""
+    """What an actor has of a lock: the hold and how often it was acquired; 0 times: it is being
+    released."""
 
+    actor: Hashable
     hold: Hold[Any]
     times: int
 
 
-class OwnedLock(Recipe[S]):
-    """Base of the locks that belong to the actor which acquired them."""
+class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
+    """Base of the locks."""
 
-    reentrant: ClassVar[bool]
+    reentrant: ClassVar[bool] = False
     """Whether the owner may acquire again."""
-    unique_names: ClassVar[bool]
+    bound: ClassVar[bool] = True
+    """Whether only the actor that acquired may release; else whoever has the hold."""
+    unique_names: ClassVar[bool] = True
     """Whether no two grants ever share a node name: what guarding a transaction needs."""
+
+    fences: bool = True
+    """Whether one hold at a time is granted, so that tokens tell who came last."""
+
+    def __init__(self, session: S, path: str) -> None:
+        super().__init__(session, path)
+        self._counter = Counter()
 
     @abstractmethod
     def _contend(self, blocking: bool) -> Script[Node | None]:
@@ -44,6 +60,10 @@ class OwnedLock(Recipe[S]):
     @abstractmethod
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
         """Remove our lock node, whatever happens."""
+
+    def _closing(self) -> Script[None]:
+        """What else ends with the last release; the lock node is still there."""
+        yield from ()
 
     @timed_script
     def acquire(
@@ -57,116 +77,125 @@ class OwnedLock(Recipe[S]):
         again = yield from self._again(actor)
         if again is not None:
             return again
-        node = yield from self._persevere(blocking)
+        yield from self._admit(actor)
+        node = yield from self._persevere(lambda: self._contend(blocking))
         if node is None:
             return None
-        hold = Hold(self, node, actor)
-        yield from Note((self, actor), Holding(hold, 1))
-        yield from Mark("acquired", hold.path, hold.token)
+        hold = yield from self._hold(node, actor)
+        yield from self._granted(hold, actor)
         return hold
+
+    def _admit(self, actor: Hashable) -> Script[None]:
+        """Refuse an actor that must not contend."""
+        yield from ()
+
+    def _hold(self, node: Node, actor: Hashable) -> Script[Hold[S]]:
+        """The hold that this node gives."""
+        yield from ()
+        return Hold(self, node, node.stat.czxid)
 
     def _again(self, actor: Hashable) -> Script[Hold[S] | None]:
         """The hold this actor already has, counted once more; None if it must contend."""
-        holding = yield from self._current(actor)
+        holding = yield from self.current(actor)
         if holding is None or not self.reentrant:
             return None
-        yield from Note((self, actor), Holding(holding.hold, holding.times + 1))
-        yield from Mark("acquired", holding.hold.path, holding.hold.token, "reentrant")
-        return holding.hold
+        yield from self._replace(holding, holding._replace(times=holding.times + 1))
+        hold = holding.hold
+        yield from Mark("acquired", hold.path, hold.czxid, "reentrant", self._counter)
+        return hold
 
-    def _current(self, actor: Hashable) -> Script[Holding | None]:
-        holding: Holding | None = yield from Look((self, actor))
+    def _granted(self, hold: Hold[S], actor: Hashable) -> Script[None]:
+        """Write down a new hold."""
+        yield from self._replace(None, Holding(actor, hold, 1))
+        kind = "" if hold.session_id else "persistent"
+        yield from Mark("acquired", hold.path, hold.czxid, kind, self._counter)
+
+    def current(self, actor: Hashable) -> Script[Holding | None]:
+        """What the actor surely holds: the last of its holdings, if that still counts."""
         session = yield from SessionId()
-        if holding is not None and holding.hold.session_id != session:
-            return None
-        return holding
+        for holding in reversed((yield from self._holdings())):
+            if holding.actor == actor and holding.times:
+                lives = holding.hold.session_id in (0, session)
+                return holding if lives else None
+        return None
 
-    def _persevere(self, blocking: bool) -> Script[Node | None]:
-        began = yield from Now()
-        failures = 0
-        while True:
-            try:
-                return (yield from self._contend(blocking))
-            except SessionClosed:
-                raise
-            except (SessionLost, NoNode):
-                failures += 1
-                elapsed = (yield from Now()) - began
-                delay = self.session.retry.delay(failures, elapsed, (yield from Random()))
-                if delay is None:
-                    raise
-                yield from pause(delay)
+    def _holdings(self) -> Script[tuple[Holding, ...]]:
+        return (yield from Look(self)) or ()
+
+    def _replace(self, old: Holding | None, new: Holding | None) -> Script[None]:
+        holdings = yield from self._holdings()
+        kept = tuple(each for each in holdings if old is None or each.hold.grant != old.hold.grant)
+        after = kept if new is None else (*kept, new)
+        yield from Note(self, after or None)
+
+    def _persevere(self, attempt: Callable[[], Script[T | None]]) -> Script[T | None]:
+        """Attempt to contend, and begin again where the session or our node was lost."""
+        granted: T | None = None
+        try:
+            granted = yield from begin_again(attempt, self.session.retry, SessionLost, NoNode)
+            return granted
+        finally:
+            if granted is None:
+                yield from Mark("gave up", self.path, 0, "", self._counter)
 
     @script
     def release(self) -> Script[None]:
-        """Give the lock up, once for each acquire; only the actor that acquired may."""
+        """Give up what this actor acquired last, once for each acquire."""
         actor = yield from Actor()
-        if (yield from Look((self, actor))) is None:
-            raise NotOwner(
-                f"{actor_name(actor)} does not hold {self!r}",
-                path=self.path,
-                hint="release in the thread, greenlet or task that acquired",
-            )
-        yield from self.release_for(actor)
+        for holding in reversed((yield from self._holdings())):
+            if holding.actor == actor and holding.times:
+                yield from self._count_down(holding)
+                return
+        raise self._not_owner(actor, "release in the thread, greenlet or task that acquired")
 
-    def release_for(self, actor: Hashable) -> Script[None]:
-        """Give up one acquire of `actor`, whoever runs this."""
-        key = (self, actor)
-        holding: Holding | None = yield from Look(key)
-        if holding is None:
-            return
+    def release_hold(self, hold: Hold[Any]) -> Script[None]:
+        """Give up this hold, once."""
+        actor = yield from Actor()
+        for holding in (yield from self._holdings()):
+            if holding.hold.grant == hold.grant and holding.times:
+                if self.bound and holding.actor != actor:
+                    break
+                yield from self._count_down(holding)
+                return
+        raise self._not_owner(actor, f"{hold.path} was released already, or is another actor's")
+
+    def _not_owner(self, actor: Hashable, hint: str) -> NotOwner:
+        name = f"{type(self).__name__} {self.path}"
+        return NotOwner(f"{actor_name(actor)} does not hold {name}", path=self.path, hint=hint)
+
+    def take_back(self, hold: Hold[Any]) -> Script[None]:
+        """Give up one acquire of a hold whose actor has left, whoever runs this."""
+        for holding in (yield from self._holdings()):
+            if holding.hold.grant == hold.grant and holding.times:
+                yield from self._count_down(holding)
+                return
+
+    def _count_down(self, holding: Holding) -> Script[None]:
         if holding.times > 1:
             # Counted down even when lost: each `with` block still has its own way out to come.
-            yield from Note(key, Holding(holding.hold, holding.times - 1))
+            yield from self._replace(holding, holding._replace(times=holding.times - 1))
             return
+        hold = holding.hold
+        releasing = holding._replace(times=0)
+        yield from self._replace(holding, releasing)
         try:
-            if (yield from self._current(actor)) is not None:
-                yield from Mark("released", holding.hold.path, holding.hold.token)
-                yield from self._let_go(holding.hold)
+            yield from self._closing()
+            session = yield from SessionId()
+            if hold.session_id in (0, session):
+                yield from Mark("released", hold.path, hold.czxid, "", self._counter)
+                yield from self._let_go(hold)
         finally:
-            yield from Note(key, None)
+            yield from self._replace(releasing, None)
 
-    def held(self, *, timeout: float | None = None) -> HeldWithin[S]:
-        """`with lock.held(timeout=2) as hold:` raises DeadlineExceeded instead of giving None."""
-        return HeldWithin(self, timeout)
+    def statistics(self) -> Statistics:
+        """What has happened on this lock object so far."""
+        return self._counter.statistics
 
-    def __enter__(self: OwnedLock[Blocking]) -> Hold[Blocking]:
-        return self.held().__enter__()
-
-    def __exit__(self: OwnedLock[Blocking], *exc: object) -> None:
-        self.release()
-
-    async def __aenter__(self: OwnedLock[Awaiting]) -> Hold[Awaiting]:
-        return await self.held().__aenter__()
-
-    async def __aexit__(self: OwnedLock[Awaiting], *exc: object) -> None:
-        await self.release()
-
-
-class HeldWithin(Generic[S]):
-    """The lock for the length of a `with` block, or DeadlineExceeded."""
-
-    def __init__(self, lock: OwnedLock[S], timeout: float | None) -> None:
-        self._lock = lock
-        self._timeout = timeout
-
-    def _got(self, hold: Hold[Any] | None) -> Hold[Any]:
-        if hold is None:
-            raise DeadlineExceeded(
-                f"{self._lock!r} was not acquired within {self._timeout:g} s",
-                path=self._lock.path,
-                hint="allow more time, or see who holds it",
-            )
-        return hold
-
-    def __enter__(self: HeldWithin[Blocking]) -> Hold[Blocking]:
-        return self._got(self._lock.acquire(timeout=self._timeout))
-
-    def __exit__(self: HeldWithin[Blocking], *exc: object) -> None:
-        self._lock.release()
-
-    async def __aenter__(self: HeldWithin[Awaiting]) -> Hold[Awaiting]:
-        return self._got(await self._lock.acquire(timeout=self._timeout))
-
-    async def __aexit__(self: HeldWithin[Awaiting], *exc: object) -> None:
-        await self._lock.release()
+    def __repr__(self) -> str:
+        holders = ", ".join(
+            actor_name(holding.actor)
+            for holding in self.session.noted(self) or ()
+            if holding.hold.valid
+        )
+        state = f"held by {holders}" if holders else "not held here"
+        return f"<{type(self).__name__} {self.path} {state}>"

@@ -21,85 +21,44 @@ Timeout: our node is removed, the call gives None. Connection loss: outlived; th
 again after the reconnect. Expiry while waiting: begun again with a new node, as the retry policy
 allows. Expiry while holding: `hold.valid` is false and stays so, `hold.on_lost` is called.
 
+With `persistent=True` the node outlives its session: the hold stays valid through an expiry, and a
+holder that crashes keeps the lock for ever: somebody must delete its node by hand.
+
 Cost: 2 flights for an uncontended acquire and release (3 where the parents are missing), 3 for a
 contended acquire. The token costs nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
-from ...errors import ConnectionLost, NoNode, SessionLost
-from ...paths import join, sequence_of, serial_distance, split
 from ...scripting import S
-from ...steps import Get, Guid, Node, Script, Wait
-from ..shared import create_protected, delete_surely, list_children, withdraw
-from .hold import Hold
-from .owned import OwnedLock
-
-PREFIX = "lock-"
+from .line import CURATOR
+from .linelock import LineLock
+from .rules import Rule, first_in_line
 
 
-class Turn(NamedTuple):
-    """What a rule says to a contender: is it your turn, and if not, whom to watch."""
-
-    mine: bool
-    behind: str = ""
-
-
-def first_in_line(names: tuple[str, ...], me: str) -> Turn | None:
-    """The first in line has the lock; everybody else watches the one just before.
-
-    None if `me` is not in line. Children that are no contenders do not count.
-    """
-    own = sequence_of(me, PREFIX)
-    if own is None or me not in names:
-        return None
-    nearest, behind = 0, ""
-    for name in names:
-        sequence = sequence_of(name, PREFIX)
-        if sequence is None:
-            continue
-        distance = serial_distance(sequence, own)
-        if distance < 0 and (not behind or distance > nearest):
-            nearest, behind = distance, name
-    return Turn(mine=not behind, behind=behind)
-
-
-class ReentrantLock(OwnedLock[S]):
+class ReentrantLock(LineLock[S]):
     """A fair lock across processes that its owner may acquire again (InterProcessMutex)."""
 
     reentrant: ClassVar[bool] = True
-    unique_names: ClassVar[bool] = True
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
-        guid = yield from Guid()
-        node: Node | None = None
-        try:
-            node, queue = yield from create_protected(
-                self.path, guid, PREFIX, data=self.session.node_data
-            )
-            me = split(node.path)[1]
-            while True:
-                turn = first_in_line(queue, me)
-                if turn is None:
-                    raise NoNode(node.path)  # somebody removed it: begin again
-                if turn.mine:
-                    return node
-                if not blocking:
-                    yield from withdraw(self.path, guid, node)
-                    return None
-                try:
-                    yield from Get(join(self.path, turn.behind), watch=True)
-                    yield from Wait()
-                except (NoNode, ConnectionLost):
-                    pass  # it left before we looked, or we cannot know: look again
-                queue = yield from list_children(self.path)
-        except SessionLost:
-            raise  # the node goes with its session
-        except BaseException:
-            yield from withdraw(self.path, guid, node)
-            raise
-
-    def _let_go(self, hold: Hold[Any]) -> Script[None]:
-        return delete_surely(hold.path)
+    def __init__(
+        self,
+        session: S,
+        path: str,
+        *,
+        rule: Rule = first_in_line,
+        persistent: bool = False,
+        node_data: bytes | None = None,
+    ) -> None:
+        kind = CURATOR.exclusive
+        super().__init__(
+            session,
+            path,
+            kind=kind,
+            kinds=(kind,),
+            rule=rule,
+            persistent=persistent,
+            node_data=node_data,
+        )

@@ -50,16 +50,17 @@ from .effects import (
 )
 from .leases import (
     CountsThenTakes,
-    ReadLock,
     SleepsBesideAFreeLease,
-    TrustsAReader,
     TwoLeases,
-    WriteLock,
     looks_then_stands,
+    reader,
     stands_for_election,
+    trusts_a_reader,
+    writer,
 )
 from .locks import (
     CleansOnlyWhatItKnows,
+    CleansUpUnshielded,
     ComparesAsText,
     CreatesAgain,
     DeletesByName,
@@ -107,6 +108,7 @@ def _leases() -> Sequence[Property]:
     return (AtMost(2), NoSleeper(2), NoLostWakeup())
 
 
+_TWO_LEASES = rivals(TwoLeases, 3, below=("locks", "leases"))
 _EXCLUSION, _WAKEUP, _REAL = "mutual exclusion", "no lost wakeup", "grants are real"
 
 TWINS = (
@@ -121,10 +123,10 @@ TWINS = (
     _twin(LeavesAnOrphan, one("deadline"), _WAKEUP, timeout=1.0),
     _twin(CleansOnlyWhatItKnows, one("cancel"), _WAKEUP),
     Twin(
-        "CancelsTwice",
-        "A session that throws a second cancel into a script that is cleaning up.",
-        cancelled_twice,
-        rivals(ReentrantLock),
+        CleansUpUnshielded.__name__,
+        _mistake(CleansUpUnshielded),
+        cancelled_twice(CleansUpUnshielded),
+        cancelled_twice(ReentrantLock),
         Faults(2, ("cancel",)),
         _WAKEUP,
     ),
@@ -144,9 +146,14 @@ TWINS = (
     ),
     _twin(HoldsAfterExpiry, one("expire"), _REAL),
     _twin(WatchesTheParent, NO_FAULTS, "at most one woken per release", 3, _no_herd),
-    _twin(
-        SleepsBesideAFreeLease, NO_FAULTS, "nobody sleeps beside a free lease", 3, _leases,
-        TwoLeases,
+    Twin(
+        SleepsBesideAFreeLease.__name__,
+        _mistake(SleepsBesideAFreeLease),
+        rivals(SleepsBesideAFreeLease, 3),
+        _TWO_LEASES,
+        NO_FAULTS,
+        "nobody sleeps beside a free lease",
+        _leases,
     ),
 )  # fmt: skip
 """Locks."""
@@ -173,14 +180,14 @@ def _other(
 OTHERS = (
     _other(
         CountsThenTakes,
-        (rivals(CountsThenTakes, 3), rivals(TwoLeases, 3)),
+        (rivals(CountsThenTakes, 3), _TWO_LEASES),
         NO_FAULTS,
         lambda: AtMost(2),
         lambda: NoSleeper(2),
     ),
     _other(
-        TrustsAReader,
-        (users_of(WriteLock, ReadLock, TrustsAReader), users_of(WriteLock, ReadLock, ReadLock)),
+        trusts_a_reader,
+        (users_of(writer, reader, trusts_a_reader), users_of(writer, reader, reader)),
         NO_FAULTS,
         ReadersAndWriters,
     ),

@@ -2,126 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from ...errors import ConnectionLost, NoNode
-from ...paths import join, sequence_of, serial_distance, split
-from ...recipes.locks.reentrant import PREFIX, ReentrantLock
-from ...recipes.shared import create_protected, list_children, withdraw
+from ...paths import join, split
+from ...recipes.locks.line import CURATOR
+from ...recipes.locks.linelock import LineLock
+from ...recipes.locks.readwrite import ReadLock, ReadWriteLock, WriteLock
+from ...recipes.locks.reentrant import ReentrantLock
+from ...recipes.locks.rules import Place, Turn, ahead_of, first
+from ...recipes.locks.semaphore import Semaphore
+from ...recipes.shared import list_children
 from ...steps import Children, Create, Delete, Get, Guid, Mark, Mode, Node, Script, Wait
 from ..world import Work
-
-
-def _before(queue: tuple[str, ...], node: Node, *prefixes: str) -> list[str]:
-    """The names before this node's in line, the nearest last."""
-    places = {name: _place(name, prefixes) for name in (*queue, split(node.path)[1])}
-    own = places[split(node.path)[1]] or 0
-    distances = {n: serial_distance(p, own) for n, p in places.items() if p is not None}
-    return sorted((n for n, d in distances.items() if d < 0), key=lambda n: distances[n])
-
-
-def _place(name: str, prefixes: tuple[str, ...]) -> int | None:
-    numbers = (sequence_of(name, prefix) for prefix in prefixes)
-    return next((number for number in numbers if number is not None), None)
-
-
-def _outwait(path: str) -> Script[None]:
-    """Wait until this node may have gone."""
-    try:
-        yield from Get(path, watch=True)
-        yield from Wait()
-    except (NoNode, ConnectionLost):
-        pass
-
+from .locks import stand_in_line
 
 # --- leases -------------------------------------------------------------------------------
 
 
-class TwoLeases(ReentrantLock[Any]):
-    """The first two in line have a lease. All others wait for anybody before them to leave."""
+class TwoLeases(Semaphore[Any]):
+    """A semaphore of two."""
 
-    count: ClassVar[int] = 2
-
-    def _contend(self, blocking: bool) -> Script[Node | None]:
-        guid = yield from Guid()
-        node: Node | None = None
-        try:
-            node, queue = yield from self._enter(guid)
-            while len(before := _before(queue, node, PREFIX)) >= self.count:
-                yield from self._sleep(before)
-                queue = yield from list_children(self.path)
-            return node
-        except BaseException:
-            yield from withdraw(self.path, guid, node)
-            raise
-
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
-        return create_protected(self.path, guid, PREFIX, data=b"")
-
-    def _sleep(self, before: list[str]) -> Script[None]:
-        names = yield from Children(self.path, watch=True)
-        if all(name in names for name in before):
-            yield from Wait()
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path, 2)
 
 
-class SleepsBesideAFreeLease(TwoLeases):
+class SleepsBesideAFreeLease(ReentrantLock[Any]):
     """Waits for the one whose place it would take, though any other's leaving would do (Curator's
     maxLeases)."""
 
-    def _sleep(self, before: list[str]) -> Script[None]:
-        return _outwait(join(self.path, before[-self.count]))
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path, rule=first(2))
 
 
-class CountsThenTakes(TwoLeases):
+class CountsThenTakes(ReentrantLock[Any]):
     """Counts the leases taken before it takes one: others count at the same time."""
 
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
-        queue = yield from list_children(self.path)
-        node, _ = yield from create_protected(self.path, guid, PREFIX, data=b"")
-        return node, queue
+    def _contend(self, blocking: bool) -> Script[Node | None]:
+        while len((yield from list_children(self.path, watch=True))) >= 2:
+            yield from Wait()
+        node, _ = yield from stand_in_line(self.path, (yield from Guid()))
+        return Node(*node)
 
 
 # --- readers and writers ------------------------------------------------------------------
 
-READ, WRITE = "__READ__", "__WRIT__"
+
+def reader(session: Any, path: str) -> ReadLock[Any]:
+    """One who reads."""
+    return ReadWriteLock(session, path).read
 
 
-class WriteLock(ReentrantLock[Any]):
-    """Writers and readers in one queue: a writer waits for all before it, nearest first."""
-
-    kind: ClassVar[str] = WRITE
-
-    def _contend(self, blocking: bool) -> Script[Node | None]:
-        guid = yield from Guid()
-        node: Node | None = None
-        try:
-            node, queue = yield from create_protected(self.path, guid, self.kind, data=b"")
-            while behind := self._behind(_before(queue, node, READ, WRITE)):
-                yield from _outwait(join(self.path, behind))
-                queue = yield from list_children(self.path)
-            return node
-        except BaseException:
-            yield from withdraw(self.path, guid, node)
-            raise
-
-    def _behind(self, before: list[str]) -> str:
-        return before[-1] if before else ""
+def writer(session: Any, path: str) -> WriteLock[Any]:
+    """One who writes."""
+    return ReadWriteLock(session, path).write
 
 
-class ReadLock(WriteLock):
-    """A reader waits for the last writer before it."""
-
-    kind: ClassVar[str] = READ
-
-    def _behind(self, before: list[str]) -> str:
-        return next((name for name in reversed(before) if WRITE in name), "")
-
-
-class TrustsAReader(ReadLock):
+def trusts_a_reader(session: Any, path: str) -> LineLock[Any]:
     """A reader is just before it, so it reads as well: that one may be waiting for a writer."""
 
-    def _behind(self, before: list[str]) -> str:
-        return before[-1] if before and WRITE in before[-1] else ""
+    def rule(ahead: Sequence[Place]) -> Turn:
+        if ahead and ahead[-1].kind == CURATOR.write:
+            return Turn(False, ahead[-1].name)
+        return Turn(True)
+
+    kinds = (CURATOR.read, CURATOR.write)
+    return LineLock(session, path, kind=CURATOR.read, kinds=kinds, rule=rule)
 
 
 # --- leaders ------------------------------------------------------------------------------
@@ -132,8 +79,8 @@ LATCH = "latch-"
 def stands_for_election(path: str) -> Script[None]:
     """Create a node, then look: the first leads, all others wait for the one just before."""
     node = yield from Create(join(path, LATCH), b"", Mode.EPHEMERAL_SEQUENTIAL)
-    while before := _before((yield from Children(path)), node, LATCH):
-        yield from _outwait(join(path, before[-1]))
+    while before := _before((yield from Children(path)), node):
+        yield from _outwait(join(path, before[-1].name))
     yield from _lead(node)
 
 
@@ -141,8 +88,8 @@ def looks_then_stands(path: str) -> Script[None]:
     """Looks for a leader before it creates its node: two of them see nobody."""
     leader = yield from Children(path)
     node = yield from Create(join(path, LATCH), b"", Mode.EPHEMERAL_SEQUENTIAL)
-    while leader and (before := _before((yield from Children(path)), node, LATCH)):
-        yield from _outwait(join(path, before[-1]))
+    while leader and (before := _before((yield from Children(path)), node)):
+        yield from _outwait(join(path, before[-1].name))
     yield from _lead(node)
 
 
@@ -151,3 +98,16 @@ def _lead(node: Node) -> Script[None]:
     yield from Work()
     yield from Mark("released", node.path, node.stat.czxid)
     yield from Delete(node.path)
+
+
+def _before(names: tuple[str, ...], node: Node) -> Sequence[Place]:
+    return ahead_of(split(node.path)[1], names, (LATCH,)) or ()
+
+
+def _outwait(path: str) -> Script[None]:
+    """Wait until this node may have gone."""
+    try:
+        yield from Get(path, watch=True)
+        yield from Wait()
+    except (NoNode, ConnectionLost):
+        pass

@@ -8,11 +8,14 @@ from ...errors import ConnectionLost, NoNode, SessionLost
 from ...paths import guid_of, join, protected, split
 from ...recipes.herd import HerdLock
 from ...recipes.locks.hold import Hold
-from ...recipes.locks.reentrant import PREFIX, ReentrantLock, first_in_line
+from ...recipes.locks.line import CURATOR
+from ...recipes.locks.reentrant import ReentrantLock
+from ...recipes.locks.rules import Turn, ahead_of, first_in_line
 from ...recipes.shared import create_protected, delete_surely, list_children, withdraw
 from ...steps import (
     Children,
     Create,
+    Delete,
     Exists,
     FireKind,
     Get,
@@ -25,6 +28,19 @@ from ...steps import (
     Wait,
 )
 
+PREFIX = CURATOR.exclusive
+
+
+def stand_in_line(path: str, guid: str) -> Script[tuple[Any, ...]]:
+    """Create our node; gives it and who is there."""
+    return create_protected(path, protected(guid, PREFIX), Children(path), data=b"")
+
+
+def turn_of(names: tuple[str, ...], me: str) -> Turn | None:
+    """What the rule of the fair lock says; None if we are not in line."""
+    ahead = ahead_of(me, names, (PREFIX,))
+    return None if ahead is None else first_in_line(ahead)
+
 
 class _Queueing(ReentrantLock[Any]):
     """The fair lock taken apart, so that each twin changes one piece of it."""
@@ -34,7 +50,7 @@ class _Queueing(ReentrantLock[Any]):
         node: Node | None = None
         try:
             node, queue = yield from self._enter(guid)
-            while not (yield from self._granted(node, queue)):
+            while not (yield from self._my_turn(node, queue)):
                 queue = yield from list_children(self.path)
             return node
         except SessionLost:
@@ -43,10 +59,10 @@ class _Queueing(ReentrantLock[Any]):
             yield from self._clean_up(guid, node)
             raise
 
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
-        return create_protected(self.path, guid, PREFIX, data=b"")
+    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
+        return stand_in_line(self.path, guid)
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         """Whether it is our turn; if not, wait until something has changed."""
         behind = self._behind(queue, split(node.path)[1])
         if behind is None:
@@ -59,7 +75,7 @@ class _Queueing(ReentrantLock[Any]):
 
     def _behind(self, queue: tuple[str, ...], me: str) -> str | None:
         """The contender just before us, or None if there is none."""
-        turn = first_in_line(queue, me)
+        turn = turn_of(queue, me)
         if turn is None:
             raise NoNode(join(self.path, me))
         return None if turn.mine else turn.behind
@@ -69,13 +85,13 @@ class _Queueing(ReentrantLock[Any]):
         return (yield from Wait())
 
     def _clean_up(self, guid: str, node: Node | None) -> Script[None]:
-        return withdraw(self.path, guid, node)
+        return withdraw(self.path, protected(guid, PREFIX), node)
 
 
 class TrustsItsPredecessorsDeath(_Queueing):
     """Takes the death of the node before it for a grant: that one may have been cancelled."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         behind = self._behind(queue, split(node.path)[1])
         if behind is None:
             return True
@@ -89,7 +105,7 @@ class TrustsItsPredecessorsDeath(_Queueing):
 class TakesAnyWakeForAGrant(_Queueing):
     """Does not look again after a wake: a broken connection wakes as well."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         behind = self._behind(queue, split(node.path)[1])
         if behind is not None:
             try:
@@ -120,7 +136,7 @@ class LosesAWakeup(_Queueing):
 class CreatesAgain(_Queueing):
     """A second contender after a lost reply."""
 
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
+    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
         while True:
             path = join(self.path, protected(guid, PREFIX))
             try:
@@ -133,7 +149,7 @@ class CreatesAgain(_Queueing):
 class _Searches(_Queueing):
     """Creates, and after a lost reply searches as `_search` does."""
 
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
+    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
         path = join(self.path, protected(guid, PREFIX))
         while True:
             try:
@@ -162,7 +178,7 @@ class TakesAnOldNode(_Searches):
     """Takes the node of the session it has given up for its own: it does not look at the owner
     (CURATOR-604)."""
 
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
+    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
         path = join(self.path, protected(guid, PREFIX))
         while True:
             try:
@@ -179,7 +195,7 @@ class TakesAnOldNode(_Searches):
 class ListsBeforeItCreates(_Queueing):
     """Listing and create in one flight, in the wrong order: whoever comes between is not seen."""
 
-    def _enter(self, guid: str) -> Script[tuple[Node, tuple[str, ...]]]:
+    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
         create = Create(join(self.path, protected(guid, PREFIX)), b"", Mode.EPHEMERAL_SEQUENTIAL)
         names, made = yield from Together(Children(self.path), create)
         return made, (*names, split(made.path)[1])
@@ -200,6 +216,16 @@ class CleansOnlyWhatItKnows(_Queueing):
             yield from delete_surely(node.path)
 
 
+class CleansUpUnshielded(_Queueing):
+    """A second cancel breaks its clean-up, half done."""
+
+    def _clean_up(self, guid: str, node: Node | None) -> Script[None]:
+        names = yield from Children(self.path)
+        for name in names:
+            if guid_of(name) == guid:
+                yield from Delete(join(self.path, name))
+
+
 class ComparesAsText(_Queueing):
     """Sequence numbers compared as text (kazoo #606): wrong when the counter wraps."""
 
@@ -215,8 +241,8 @@ def _digits(name: str) -> str:
 class HoldsAfterExpiry(_Queueing):
     """Says it holds after its session has expired: its node is gone, so nobody is before it."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
-        turn = first_in_line(queue, split(node.path)[1])
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+        turn = turn_of(queue, split(node.path)[1])
         if turn is None or turn.mine:
             return True
         try:
@@ -229,7 +255,7 @@ class HoldsAfterExpiry(_Queueing):
 class WatchesTheParent(_Queueing):
     """Everybody watches the children: a herd in the queue."""
 
-    def _granted(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
+    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
         queue = yield from Children(self.path, watch=True)
         if self._behind(queue, split(node.path)[1]) is None:
             return True

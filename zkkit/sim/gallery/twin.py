@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from ...recipes.herd import HerdLock
 from ...recipes.locks.owned import OwnedLock
-from ...recipes.locks.reentrant import ReentrantLock
 from ...steps import Script
 from ..faults import Faults
 from ..lives import contenders, use
@@ -44,22 +43,26 @@ def careless() -> World:
     return world
 
 
-def cancelled_twice() -> World:
-    """Sessions that break rule 2 of the runner."""
-    world = contenders(ReentrantLock, 2)
-    world.cancels = 2
-    return world
+def cancelled_twice(lock_class: type[Any]) -> Callable[[], World]:
+    """Sessions that break rule 2 of the runner: they throw a second cancel."""
+
+    def build() -> World:
+        world = contenders(lock_class, 2)
+        world.cancels = 2
+        return world
+
+    return build
 
 
-def users_of(*lock_classes: type[OwnedLock[Any]]) -> Callable[[], World]:
-    """Each actor with a lock of another class on one path."""
+def users_of(*locks: Callable[..., OwnedLock[Any]]) -> Callable[[], World]:
+    """Each actor with a lock of another kind on one path."""
 
     def build() -> World:
         world = World("/l")
-        for number, lock_class in enumerate(lock_classes):
+        for number, make in enumerate(locks):
             name = chr(ord("A") + number)
             session = world.connect(f"{name}'s session")
-            lock = lock_class(session, "/l")
+            lock = make(session, "/l")
             world.actor(name, session, lambda lock=lock: use(lock))  # type: ignore[misc]
         return world
 

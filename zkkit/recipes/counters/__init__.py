@@ -1,0 +1,5 @@
+"""Numbers that several processes share."""
+
+from .shared_count import SharedCount
+
+__all__ = ["SharedCount"]

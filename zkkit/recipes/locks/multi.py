@@ -1,0 +1,119 @@
+"""Several locks as one: Curator's InterProcessMultiLock.
+
+The locks are acquired one after the other in the order of their paths, the same order in every
+process, so two MultiLocks over the same paths cannot hold one each and wait for the other. The
+timeout is one deadline for all. At the first failure what was acquired is released, in reverse.
+Releasing goes on after an error and then raises the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from ...scripting import Awaiting, Blocking, Recipe, Returnable, S, script, timed_script
+from ...steps import MultiOp, Script, Stat
+from ..shared import all_of
+from .held import Acquirable
+from .hold import Hold, guarded
+from .owned import OwnedLock
+from .reentrant import ReentrantLock
+
+
+class MultiHold(Recipe[S], Returnable):
+    """The holds of all locks of a MultiLock, in the order of their paths."""
+
+    def __init__(self, lock: MultiLock[S], holds: tuple[Hold[S], ...]) -> None:
+        self.session = lock.session
+        self.path = lock.path
+        self.holds = holds
+        self._lock = lock
+
+    @property
+    def token(self) -> tuple[int, ...]:
+        """The fencing tokens, one for each lock."""
+        return tuple(hold.token for hold in self.holds)
+
+    @property
+    def valid(self) -> bool:
+        """Whether all of them surely still hold."""
+        return all(hold.valid for hold in self.holds)
+
+    def on_lost(self, callback: Callable[[], object]) -> None:
+        """Call back when the first of them is lost (for each of them, if all are)."""
+        for hold in self.holds:
+            hold.on_lost(callback)
+
+    @script
+    def check(self) -> Script[bool]:
+        """Ask the server: are all our lock nodes still there?"""
+        for hold in self.holds:
+            if not (yield from Hold.check.of(hold)):
+                return False
+        return True
+
+    @script
+    def release(self) -> Script[None]:
+        """As `lock.release()`."""
+        yield from MultiLock.release.of(self._lock)
+
+    @script
+    def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
+        """Apply `ops`, all or nothing, and only if all lock nodes are still ours."""
+        return (yield from guarded(self.holds, ops))
+
+    def give_back(self) -> Script[Any]:
+        return all_of([hold.give_back for hold in reversed(self.holds)])
+
+    def __repr__(self) -> str:
+        return f"<MultiHold {' '.join(map(repr, self.holds))}>"
+
+
+class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
+    """All of several locks, or none."""
+
+    def __init__(self, session: S, locks: Sequence[str | OwnedLock[S]]) -> None:
+        """`locks`: paths, each of a ReentrantLock, or locks of this session."""
+        members: list[OwnedLock[S]] = [
+            ReentrantLock(session, each) if isinstance(each, str) else each for each in locks
+        ]
+        if not members:
+            raise ValueError("a MultiLock needs at least one lock")
+        members.sort(key=lambda lock: lock.path)
+        for lock, other in pairwise(members):
+            if lock.path == other.path:
+                raise ValueError(f"a MultiLock would wait for itself: {lock.path} is there twice")
+        self.locks = tuple(members)
+        if any(lock.session is not session for lock in self.locks):
+            raise ValueError("all locks of a MultiLock must be of its session")
+        super().__init__(session, self.locks[0].path)
+
+    @timed_script
+    def acquire(
+        self, blocking: bool = True, timeout: float | None = None
+    ) -> Script[MultiHold[S] | None]:
+        """Acquire all; None, and none of them, if one is not to be had (in time)."""
+        holds: list[Hold[S]] = []
+        try:
+            for lock in self.locks:
+                hold: Hold[S] | None = yield from type(lock).acquire.of(lock, blocking)
+                if hold is None:
+                    break
+                holds.append(hold)
+        except BaseException:
+            yield from all_of([hold.give_back for hold in reversed(holds)])
+            raise
+        if len(holds) == len(self.locks):
+            return MultiHold(self, tuple(holds))
+        yield from all_of([hold.give_back for hold in reversed(holds)])
+        return None
+
+    @script
+    def release(self) -> Script[None]:
+        """Release all, the last acquired first."""
+        yield from all_of([partial(type(lock).release.of, lock) for lock in reversed(self.locks)])
+
+    def __repr__(self) -> str:
+        return f"<MultiLock {' '.join(lock.path for lock in self.locks)}>"

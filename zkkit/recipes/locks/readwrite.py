@@ -1,0 +1,120 @@
+"""Readers together, writers alone: Curator's InterProcessReadWriteLock, on the same nodes.
+
+    <path>
+      _c_<guid>-__READ__0000000041        holds, with all readers up to the next writer
+      _c_<guid>-__READ__0000000042        holds
+      _c_<guid>-__WRIT__0000000043        watches 42
+      _c_<guid>-__READ__0000000044        watches 43, the last writer ahead of it
+
+A writer has the lock when nobody is ahead of it, and watches the node just ahead. A reader has it
+when no writer is ahead; what it watches is its rule:
+
+    last-writer    the last writer ahead: woken once, when nobody is left to wait for (the default)
+    first-writer   the first one, as Curator does: woken by each writer ahead in turn
+
+Both may be mixed on one path, and with Java.
+
+**Downgrade**: an actor that holds the write lock may take the read lock at once. The read node is
+given the write node's number, so a writer in line stays behind it, and the read hold keeps the
+write hold's token. **Upgrade** is refused: a reader that waits for the write lock would wait for
+itself; `UpgradeRefused` is raised instead.
+
+Both are reentrant and belong to the actor that acquired. Guarantees, faults and costs are those of
+ReentrantLock, with any number of readers for one holder. With `layout="kazoo"` the path is shared
+with kazoo's ReadLock and WriteLock (`<guid>__rlock__<number>`, `<guid>__lock__<number>`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+from ...errors import UpgradeRefused
+from ...scripting import Recipe, S, actor_name
+from ...steps import Actor, Mode, Node, Script
+from .hold import Hold
+from .line import Names, layout_named
+from .linelock import LineLock
+from .rules import behind_first, behind_last, first_in_line
+
+READER_RULES = {"last-writer": behind_last, "first-writer": behind_first}
+
+
+class ReadWriteLock(Recipe[S]):
+    """A pair of locks, `read` and `write`."""
+
+    def __init__(
+        self,
+        session: S,
+        path: str,
+        *,
+        reader_rule: str = "last-writer",
+        layout: str = "curator",
+        node_data: bytes | None = None,
+    ) -> None:
+        super().__init__(session, path)
+        if reader_rule not in READER_RULES:
+            raise ValueError(
+                f"there is no reader rule {reader_rule!r}: use one of {', '.join(READER_RULES)}"
+            )
+        names = layout_named(layout)
+        kinds = (names.read, names.write)
+        self.write = WriteLock(
+            session, path, kind=names.write, kinds=kinds, rule=first_in_line, layout=names,
+            node_data=node_data,
+        )  # fmt: skip
+        """The write lock: alone."""
+        self.read = ReadLock(
+            session, path, kind=names.read, kinds=kinds,
+            rule=READER_RULES[reader_rule](names.write), layout=names, node_data=node_data,
+        )  # fmt: skip
+        """The read lock: with other readers."""
+        self.read.writer, self.write.reader = self.write, self.read
+
+
+class WriteLock(LineLock[S]):
+    """The write half of a ReadWriteLock."""
+
+    reentrant: ClassVar[bool] = True
+    reader: ReadLock[S]
+
+    def _admit(self, actor: Hashable) -> Script[None]:
+        reading = yield from self.reader.current(actor)
+        if reading is not None:
+            raise UpgradeRefused(
+                f"{actor_name(actor)} holds {reading.hold.path} for reading and would wait for "
+                "itself",
+                path=self.path,
+                hint="release the read lock first, or take the write lock from the start",
+            )
+
+    def number_of(self, hold: Hold[Any]) -> str:
+        """The number of a hold's node, as it is written."""
+        return hold.path.rpartition(self._kind)[2]
+
+
+class ReadLock(LineLock[S]):
+    """The read half of a ReadWriteLock."""
+
+    reentrant: ClassVar[bool] = True
+    writer: WriteLock[S]
+
+    def _contend(self, blocking: bool) -> Script[Node | None]:
+        actor = yield from Actor()
+        writing = yield from self.writer.current(actor)
+        if writing is None:
+            return (yield from super()._contend(blocking))
+        # A downgrade: with the writer's number in its name it stands where the writer stands.
+        name = self._kind + self.writer.number_of(writing.hold)
+        data = yield from self._data()
+        return (yield from self._line.enter(name, _at_once, data=data, mode=Mode.EPHEMERAL))
+
+    def _hold(self, node: Node, actor: Hashable) -> Script[Hold[S]]:
+        writing = yield from self.writer.current(actor)
+        token = node.stat.czxid if writing is None else writing.hold.token
+        return Hold(self, node, token)
+
+
+def _at_once(node: Node, names: Names) -> Script[bool]:
+    yield from ()
+    return True
