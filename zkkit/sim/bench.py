@@ -1,9 +1,6 @@
-"""How fast the explorer is, and what it covers.
+"""How fast the explorer is, and how its work grows: `python -m zkkit.sim.bench`.
 
-    python -m zkkit.sim.bench            the fair lock within its limits, and how it grows
-    python -m zkkit.sim.bench --table    both locks under each fault: the table of docs/simulator.md
-
-The real locks, all interleavings: states, seconds, and states per second of processor time, so
+The real fair lock, all interleavings: states, seconds, and states per second of processor time, so
 that a busy machine does not pass for a slow explorer. The limit is for the processor's seconds.
 """
 
@@ -11,16 +8,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-from ..recipes.herd import HerdLock
 from ..recipes.locks import ReentrantLock
-from ..recipes.locks.owned import OwnedLock
 from .explore import Verdict, explore
-from .faults import KINDS, NO_FAULTS, Faults, every, one
+from .faults import NO_FAULTS, Faults, every, one
 from .lives import contenders
-from .properties import Property, of_a_fair_lock, of_a_lock
+from .properties import of_a_fair_lock
 
 
 class Trial(NamedTuple):
@@ -81,57 +76,5 @@ def _grown(verdict: Verdict, spent: float) -> str:
     return f"> {ENOUGH:,}" if verdict.holds is None else f"{verdict.states:,}  {spent:.1f}"
 
 
-# --- what is covered ----------------------------------------------------------------------
-
-
-class Column(NamedTuple):
-    """Contenders for one lock."""
-
-    lock: type[OwnedLock[Any]]
-    properties: Callable[[], Sequence[Property]]
-    actors: int
-    shared: bool
-
-    def __str__(self) -> str:
-        where = "one session" if self.shared else "own sessions"
-        return f"{self.lock.__name__}, {self.actors}, {where}"
-
-    def under(self, fault: str) -> Verdict:
-        """Every interleaving, with at most one fault of this kind ("": without)."""
-        deadline = 1.0 if fault == "deadline" else None
-        world = contenders(self.lock, self.actors, shared=self.shared, timeout=deadline)
-        faults = one(fault) if fault else NO_FAULTS
-        return explore(world, faults=faults, properties=self.properties())
-
-
-COLUMNS = tuple(
-    Column(lock, properties, actors, shared)
-    for lock, properties in ((ReentrantLock, of_a_fair_lock), (HerdLock, of_a_lock))
-    for actors in (2, 3)
-    for shared in (False, True)
-)
-FAULTS = ("", *[kind for kind in KINDS if kind != "failover"])  # no ZooKeeper does that
-
-
-def table(columns: Sequence[Column] = COLUMNS) -> Iterator[str]:
-    """The states covered, line by line, as Markdown; a broken lock says so."""
-    yield f"| fault | {' | '.join(map(str, columns))} |"
-    yield "|---" * (len(columns) + 1) + "|"
-    for fault in FAULTS:
-        cells = [_covered(column.under(fault)) for column in columns]
-        yield f"| {fault or 'none'} | {' | '.join(cells)} |"
-
-
-def _covered(verdict: Verdict) -> str:
-    said = {True: "", False: "broken: ", None: "unknown: "}[verdict.holds]
-    return f"{said}{verdict.states:,}"
-
-
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--table"]:
-        for line in table():
-            print(line, flush=True)
-    elif sys.argv[1:]:
-        sys.exit(f"{__doc__}")
-    else:
-        sys.exit(main())
+    sys.exit(main())

@@ -66,6 +66,7 @@ class Pool(NamedTuple):
         nodes: list[Node] = []
         try:
             nodes, seen = yield from self._create(names, data)
+            watching = False
             while True:
                 listed = seen[0]
                 limit = yield from self._limit(seen[1:])
@@ -78,8 +79,11 @@ class Pool(NamedTuple):
                     return tuple(nodes)
                 if not blocking:
                     break
-                yield from Wait()
-                seen = yield from read_all(*self._reads)
+                if watching:
+                    yield from Wait()
+                # Not before it is needed: who is granted at once leaves no watch to be removed.
+                watching = True
+                seen = yield from read_all(*self._reads(watch=True))
         except BaseException as error:
             if not isinstance(error, SessionLost):  # or they go with their session
                 yield from self._withdraw(names, nodes)
@@ -90,7 +94,7 @@ class Pool(NamedTuple):
     def _create(self, names: list[str], data: bytes) -> Script[tuple[list[Node], Any]]:
         """Create all lease nodes: the first with its parents, the others in one more flight."""
         first, *seen = yield from create_protected(
-            self.directory, names[0], *self._reads, data=data
+            self.directory, names[0], *self._reads(), data=data
         )
         nodes = [first]
         if len(names) == 1:
@@ -105,18 +109,17 @@ class Pool(NamedTuple):
                 nodes.append(again[0])
             else:
                 nodes.append(node)
-        return nodes, (yield from read_all(*self._reads))
+        return nodes, (yield from read_all(*self._reads()))
 
     def _withdraw(self, names: list[str], nodes: list[Node]) -> Script[None]:
         known = dict(zip(names, nodes, strict=False))
         return all_of(partial(withdraw, self.directory, name, known.get(name)) for name in names)
 
-    @property
-    def _reads(self) -> tuple[Request[Any], ...]:
-        leases = Children(self.directory, watch=True)
+    def _reads(self, *, watch: bool = False) -> tuple[Request[Any], ...]:
+        leases = Children(self.directory, watch)
         if isinstance(self.limit, int):
             return (leases,)
-        return (leases, Get(self.limit.path, watch=True))
+        return (leases, Get(self.limit.path, watch))
 
     def _limit(self, seen: Any) -> Script[int]:
         if isinstance(self.limit, int):

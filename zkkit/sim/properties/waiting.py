@@ -61,10 +61,13 @@ class OneWokenPerRelease(Property):
 
 class NothingLeft(Property):
     """When all is over no ephemeral node and no watch is left, and whoever is granted something has
-    no watch left from its waiting."""
+    no watch left from its waiting (unless it is a design that watches more than one node's going:
+    then that watch goes with the acquire)."""
 
     name = "nothing left behind"
-    wants = frozenset({"acquired"})
+
+    def __init__(self, *, while_holding: bool = True) -> None:
+        self.wants = frozenset({"acquired"}) if while_holding else frozenset()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
         for fact in facts:
