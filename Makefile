@@ -3,16 +3,16 @@
 
 PY     := .venv/bin/python
 ZKKIT  := .venv/bin/zkkit
-NEEDS  := not browser and not interop
+NEEDS  := not browser
 ROUNDS := 50
 ARGS   :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo load test test-all soak bench lint clean setup setup-python notebooks lab
+.PHONY: help demo load test test-all soak bench bench-locks lint clean setup setup-python setup-interop notebooks lab
 
 help: ## show this list
 	@echo "zkkit: teach, measure and trust coordination on ZooKeeper"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: setup ## three real servers, two designs of a lock, one picture of what each costs
 	@$(ZKKIT) demo $(ARGS)
@@ -20,10 +20,10 @@ demo: setup ## three real servers, two designs of a lock, one picture of what ea
 load: setup ## one minute of load on a lock, herd against sequential, with locust
 	@$(PY) -m loadtests $(ARGS)
 
-test: setup ## the tests, without the slow ones; those of containers where an engine answers
+test: setup ## the tests, without the slow ones; those of containers and of Java where it can be
 	@$(PY) -m pytest -m "not slow and $(NEEDS)" $(ARGS)
 
-test-all: setup ## all tests, as CI runs them; as root on Debian with a container engine of its own
+test-all: setup-interop ## all tests, as CI runs them; as root on Debian it gets what they need
 	@tools/docker-engine.sh run $(PY) -m pytest -m "$(NEEDS)" $(ARGS)
 
 soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
@@ -31,6 +31,9 @@ soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 
 bench: setup ## what recording costs: zkkit bench recorder
 	@$(ZKKIT) bench recorder $(ARGS)
+
+bench-locks: setup-interop ## how fast: zkkit, kazoo and Java Curator in turn; six minutes
+	@$(ZKKIT) bench locks $(ARGS)
 
 notebooks: setup ## build and execute the notebooks from their sources
 	@$(PY) tools/build_notebooks.py $(ARGS)
@@ -55,3 +58,6 @@ setup:
 
 setup-python:
 	@tools/setup.sh python
+
+setup-interop:
+	@tools/setup.sh interop

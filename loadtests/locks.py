@@ -23,7 +23,7 @@ from loadtests import listeners
 from loadtests.shape import HeldSteps
 from loadtests.users import ZkUser
 from zkkit import Session
-from zkkit.bench.designs import named
+from zkkit.bench.designs import named, to_write
 from zkkit.errors import SessionLost, ZkkitError
 from zkkit.recipes.locks.owned import OwnedLock
 from zkkit.scripting import Blocking
@@ -42,7 +42,7 @@ class LockUser(ZkUser):
 
     def make_lock(self, session: Session, path: str) -> OwnedLock[Blocking]:
         """The lock, of the design that was asked for."""
-        return named(self.trial.wanted.design).lock(session, path)
+        return to_write(named(self.trial.wanted.design).lock(session, path))
 
     def on_start(self) -> None:
         super().on_start()

@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from zkkit.bench.designs import DESIGNS, named
+from zkkit.bench.designs import EXCLUSIVE, named
 from zkkit.cli import arguments
 from zkkit.errors import ZkkitError
 from zkkit.paths import validate
@@ -54,7 +54,7 @@ def add_to(parser: Any) -> None:
     parser.set_defaults(web_host="127.0.0.1")
     parser.add_argument(
         "--design",
-        choices=list(DESIGNS),
+        choices=list(EXCLUSIVE),
         default="sequential",
         help="how the lock is built",
     )
@@ -113,7 +113,7 @@ class Wanted:
     def of(cls, given: Any) -> Wanted:
         """From locust's parsed options; raises WrongOption with a sentence."""
         try:
-            design = named(given.design).name
+            design = named(given.design, EXCLUSIVE).name
             hold_ms = _milliseconds(str(given.hold_ms))
             numbers = _numbers(_steps(str(given.steps)))
             if given.path:

@@ -4,6 +4,7 @@
 #
 #     tools/setup.sh            the Python side and the servers (what `make demo` and `make test` need)
 #     tools/setup.sh python     the Python side only (what `make lint` needs)
+#     tools/setup.sh interop    and Java Curator with a compiler (what all of `make test-all` needs)
 #     tools/setup.sh clean      remove what the set-up and the runs left here
 #
 # What it makes inside this directory:
@@ -225,6 +226,39 @@ set_up_servers() {
     say "$answer"
 }
 
+# ------------------------------------------------------------------ Java Curator, for tests beside it
+
+look_for_curator() { # prints what was found, or what is missing and ends with 3
+    "$venv/bin/python" - <<'PY'
+import sys
+from zkkit.bench.peers.curator_jars import find_curator
+from zkkit.errors import ZkkitError
+
+try:
+    found = find_curator()
+except ZkkitError as error:
+    print(error)
+    sys.exit(3)
+print(f"Curator: {found.version} ({found.jars[0].parent}), compiler {found.javac}.")
+PY
+}
+
+set_up_curator() {
+    local answer status=0
+    answer=$(look_for_curator) || status=$?
+    if [ "$status" -eq 3 ] && can_apt; then
+        apt_install libcurator-recipes-java default-jdk-headless
+        status=0
+        answer=$(look_for_curator) || status=$?
+        [ "$status" -eq 0 ] || stop "installed Java Curator, and still: $answer"
+    elif [ "$status" -eq 3 ]; then
+        say "The tests beside Java Curator will be skipped:"
+    elif [ "$status" -ne 0 ]; then
+        stop "zkkit could not look for Java Curator (the error is above)."
+    fi
+    say "$answer"
+}
+
 # ------------------------------------------------------------------ the way back
 
 clean() {
@@ -256,10 +290,11 @@ clean)
     clean
     exit
     ;;
-all | python) ;;
-*) stop "do not know \"$1\". Say nothing, python or clean." ;;
+all | python | interop) ;;
+*) stop "do not know \"$1\". Say nothing, python, interop or clean." ;;
 esac
 
 mkdir -p "$state"
 set_up_python
 [ "${1:-all}" = python ] || set_up_servers
+[ "${1:-all}" != interop ] || set_up_curator

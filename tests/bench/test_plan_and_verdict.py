@@ -6,8 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from zkkit.bench.compare import Plan
-from zkkit.bench.designs import DESIGNS, HERD, SEQUENTIAL, UnknownDesign, named
+from zkkit.bench.compare import MixedDesigns, Plan
+from zkkit.bench.designs import (
+    CHILDREN_WATCH,
+    DESIGNS,
+    EXCLUSIVE,
+    HERD,
+    RW,
+    RW_FIRST,
+    RW_HERD,
+    SEQUENTIAL,
+    UnknownDesign,
+    named,
+)
 from zkkit.bench.figures import figures
 from zkkit.bench.machine import Cpu, cpu_between, cpu_used, describe
 from zkkit.bench.run import Run, percentile
@@ -27,6 +38,8 @@ def run_of(design: str, contenders: int, fires: int, creates: int, **more: objec
         creates=creates,
         wakeups=fires,
         useful_wakeups=contenders,
+        queueing_fires=0,
+        requests=DESIGNS[design].law.requests.of(contenders),
         overtakings=0,
         handoffs_ms=(1.0, 2.0, 9.0),
         server_fires=fires,
@@ -44,13 +57,63 @@ def test_the_law_of_a_hundred() -> None:
     assert SEQUENTIAL.law.fires.of(100) == SEQUENTIAL.law.creates.of(100) == 100
     assert HERD.law.fires.of(100) == 5_050
     assert HERD.law.creates.of(100) == 5_150
+    assert CHILDREN_WATCH.law.fires.of(100) == 5_050
+    assert CHILDREN_WATCH.law.queueing_fires.of(100) == 4_950
+
+
+@pytest.mark.parametrize("contenders", [1, 2, 5, 10, 30])
+def test_the_laws_of_readers_and_writers_are_sums_over_releases(contenders: int) -> None:
+    """The formulas say the same as counting release by release who can be woken by it."""
+    writers, readers = contenders // 2, contenders - contenders // 2
+    releases = range(writers + 1)  # the gate's, then the writers'
+    waiting = [contenders - release for release in releases]
+    assert RW.law.fires.of(contenders) == writers + readers == contenders
+    assert RW_FIRST.law.fires.of(contenders) == writers + sum(readers for _ in releases)
+    assert RW_HERD.law.wakeups.of(contenders) == sum(waiting)
+    assert RW_HERD.law.fires.of(contenders) == sum(waiting) + readers - 1
+    looks = 3 * contenders + sum(range(contenders)) + sum(waiting)
+    assert RW_HERD.law.requests.of(contenders) == looks
+
+
+def test_one_session_fires_once_a_release() -> None:
+    """On one lock object a release is one fire at most, but the wakeups are the same."""
+    for design in DESIGNS.values():
+        own, shared = design.law_of("own"), design.law_of("shared")
+        assert shared.fires.of(30) <= 30
+        for what in ("wakeups", "creates", "requests"):
+            assert getattr(own, what) == getattr(shared, what)
+    assert RW.law_of("shared").fires.of(30) == 16
+
+
+def test_creates_may_be_exact_where_fires_are_not() -> None:
+    """Each count of a law has a relation of its own, and the law is told with it."""
+    law = CHILDREN_WATCH.law
+    assert law.told() == (
+        "at most N(N+1)/2 fires, exactly N creates, at most N(N-1)/2 fires while queueing"
+    )
+    assert law.fires.allows(14, 5) and not law.fires.allows(16, 5)
+    assert law.creates.allows(5, 5) and not law.creates.allows(4, 5)
+    assert "at most N fires" in HERD.law_of("shared").told()
+    assert "at most N(N+1)/2 wakeups" in HERD.law_of("shared").told()
 
 
 def test_an_unknown_design_names_the_known() -> None:
     """A misspelt design is answered with the names there are."""
-    with pytest.raises(UnknownDesign, match="herd, sequential"):
+    with pytest.raises(UnknownDesign, match="herd, children-watch, sequential, rw-herd"):
         named("hurd")
-    assert [named(name) for name in DESIGNS] == list(BOTH)
+    with pytest.raises(UnknownDesign, match=r"'rw'\s.* herd, children-watch, sequential$"):
+        named("rw", EXCLUSIVE)
+    assert [named(name) for name in DESIGNS] == list(DESIGNS.values())
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    """Exclusive designs beside those with readers would count two different things as one."""
+    with pytest.raises(
+        MixedDesigns, match="herd,children-watch,sequential, or rw-herd,rw-first,rw"
+    ):
+        Plan((SEQUENTIAL, RW), (2,), 1, 1)
+    with pytest.raises(ValueError, match="no population 'crowd': use one of own, shared"):
+        Plan(BOTH, (2,), 1, 1, population="crowd")
 
 
 def test_forwards_and_backwards() -> None:
@@ -87,7 +150,11 @@ def test_an_empty_plan_is_refused(bad: tuple[tuple[()], tuple[int, ...], int]) -
         ([run_of("sequential", 5, 5, 6)], Verdict.BROKEN),
         ([run_of("herd", 5, 16, 20)], Verdict.BROKEN),
         ([run_of("herd", 5, 15, 21)], Verdict.BROKEN),
-        ([run_of("herd", 5, 5, 10)], Verdict.BROKEN),
+        ([run_of("herd", 5, 5, 10, requests=25)], Verdict.BROKEN),
+        ([run_of("herd", 5, 5, 10, requests=26)], Verdict.HOLDS),
+        ([run_of("herd", 5, 15, 20, requests=41)], Verdict.BROKEN),
+        ([run_of("herd", 5, 15, 20, queueing_fires=1)], Verdict.BROKEN),
+        ([run_of("sequential", 5, 5, 5, wakeups=6)], Verdict.BROKEN),
         ([run_of("herd", 4, 4, 8)], Verdict.HOLDS),
         ([run_of("sequential", 5, 6, 5, void="disagree")], Verdict.UNKNOWN),
         ([run_of("sequential", 5, 5, 5, void="x"), run_of("herd", 5, 16, 20)], Verdict.BROKEN),
@@ -96,6 +163,15 @@ def test_an_empty_plan_is_refused(bad: tuple[tuple[()], tuple[int, ...], int]) -
 def test_verdicts(change: list[Run], verdict: Verdict) -> None:
     """A breach breaks, a void run leaves it open, luck with few contenders is allowed."""
     assert judge(BOTH, GOOD + change).verdict is verdict
+
+
+def test_a_herd_in_one_session_is_judged_by_its_own_law() -> None:
+    """On one lock object 5 contenders of a herd may have 15 wakeups, but not 6 fires."""
+    fine = run_of("herd", 5, 5, 20, wakeups=15)
+    verdicts = [
+        judge(BOTH, [run], population="shared").verdict for run in (fine, replace(fine, fires=6))
+    ]
+    assert verdicts == [Verdict.HOLDS, Verdict.BROKEN]
 
 
 def test_nothing_proves_nothing() -> None:
@@ -123,7 +199,9 @@ def test_figures_are_medians_with_an_interval() -> None:
     runs = [run_of("herd", 5, fires, 20) for fires in (15, 9, 12)]
     (figure,) = figures(BOTH, runs)
     assert figure["fires"] == {"median": 12, "low": 9, "high": 15}
-    assert figure["law"] == {"relation": "at most", "fires": 15, "creates": 20}
+    assert figure["law"]["fires"] == {"relation": "at most", "count": 15}
+    assert figure["law"]["queueing_fires"] == {"relation": "exactly", "count": 0}
+    assert figure["requests_each"]["median"] == 8
     assert figure["handoff_ms"]["median"] == 2.0
 
 

@@ -68,7 +68,9 @@ def test_version() -> None:
         ("compare --contenders 2,,3", "'' is no whole number"),
         ("compare --contenders 2,-3", "-3 contenders are not possible"),
         ("compare --contenders 999", "999 contenders are not possible"),
-        ("compare --designs hurd", "no design 'hurd': the designs are herd, sequential"),
+        ("compare --designs hurd", "no design 'hurd': the designs are herd, children-watch,"),
+        ("compare --designs herd,rw", "these designs cannot be compared with each other"),
+        ("compare --population crowd", "invalid choice: 'crowd'"),
         ("compare --repeats 0", "give 1 or more"),
         ("compare --hold -1", "'-1' is no time from 0 to 10000 milliseconds"),
         ("compare --hold nan", "'nan' is no time"),
@@ -213,13 +215,29 @@ def test_a_broken_law_is_exit_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A herd that is sold as a queue is reported, in the results too."""
-    twin = Design("twin", lambda s, p: HerdLock(s, p), SEQUENTIAL.law, "a herd in disguise")
+    twin = Design("twin", lambda s, p: HerdLock(s, p), SEQUENTIAL.laws, "a herd in disguise")
     monkeypatch.setitem(DESIGNS, "twin", twin)
     words = ("compare", "--hosts", zk_hosts, "--designs", "twin", "--contenders", "6")
     assert call(*words, "--repeats", "1", "--results", str(tmp_path)) == 1
     assert "The law is broken" in capsys.readouterr().out
     document = json.loads((tmp_path / "compare" / "latest" / "results.json").read_text())
     assert document["verdict"] is False
+
+
+def test_threads_on_one_lock_object(
+    zk_hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--population shared: three readers and writers in one session, and how to do it again."""
+    words = ("compare", "--hosts", zk_hosts, "--designs", "rw", "--population", "shared")
+    words += ("--contenders", "3", "--repeats", "1", "--results", str(tmp_path))
+    assert call(*words) == 0
+    said = capsys.readouterr().out
+    assert "With 3 contenders the rw lock wakes 3 actors" in said
+    assert "exactly W+1 fires" in said and "exactly W+R wakeups" in said
+    document = json.loads((tmp_path / "compare" / "latest" / "results.json").read_text())
+    assert "--designs rw --population shared" in document["command"]
+    (run,) = document["runs"]
+    assert (run["fires"], run["server_fires"], run["wakeups"]) == (2, 2, 3)
 
 
 def test_ctrl_c_cleans_up(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from zkkit.cli import doctor, main
 
-NEEDS = ["Python", "kazoo", "docker", "matplotlib", "pandas", "Java", "ZooKeeper", "engine"]
-NEEDS += ["compose", "image", "ports", "memory", "cores"]
+NEEDS = ["Python", "kazoo", "docker", "matplotlib", "pandas", "Java", "ZooKeeper", "Curator"]
+NEEDS += ["engine", "compose", "image", "ports", "memory", "cores"]
 
 
 @pytest.fixture(autouse=True)

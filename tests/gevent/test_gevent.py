@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LOCKS = Path(__file__).parent.parent / "locks"
 PATCHED = (
     "from gevent import monkey; monkey.patch_all()\n"
@@ -24,14 +26,15 @@ def run_suite(*more: str) -> subprocess.CompletedProcess[str]:
         cwd=LOCKS.parent.parent,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=450,
     )
 
 
+@pytest.mark.timeout(480)
 def test_the_lock_suite_passes_on_gevent(pytestconfig) -> None:
     """Every test of the lock suite that is not for another front passes on greenlets."""
     done = run_suite()
     print(done.stdout[-8000:], done.stderr[-4000:])
     assert done.returncode == 0
     passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed and int(passed[1]) >= 50
+    assert passed and int(passed[1]) >= 200

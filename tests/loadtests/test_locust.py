@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
+from zkkit.bench.designs import EXCLUSIVE
+
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "loadtests" / "locks.py"
 
@@ -134,7 +136,7 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
     raise AssertionError(f"it ended without saying {text!r}:\n{said}")
 
 
-@pytest.mark.parametrize("design", ["herd", "sequential"])
+@pytest.mark.parametrize("design", EXCLUSIVE)
 def test_a_run_measures_and_holds(
     locust: Locust, zk_hosts: str, zk_path: str, children: Any, design: str
 ) -> None:

@@ -62,6 +62,7 @@ def test_several_steps_have_a_time_even_if_none_was_said() -> None:
     ("changes", "word"),
     [
         ({"design": "queue"}, "queue"),
+        ({"design": "rw"}, "no design 'rw'"),
         ({"ensemble": "dokker"}, "dokker"),
         ({"hold_ms": -1.0}, "-1.0"),
         ({"steps": "2,x"}, "2,x"),

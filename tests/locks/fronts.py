@@ -19,7 +19,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from kazoo.client import KazooClient
+
 import zkkit
+from zkkit.record import tap
 
 Job = Callable[[], Any]
 PATIENCE = 30.0
@@ -67,6 +70,11 @@ class Front(ABC):
 
     @abstractmethod
     def _new_actor(self) -> Actor: ...
+
+    def within(self, manager: Any, inside: Callable[[Any], Any]) -> Any:
+        """What an actor does to be in a `with` block; `inside` is given what the block is given."""
+        with manager as given:
+            return inside(given)
 
     @abstractmethod
     def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
@@ -237,15 +245,12 @@ class Asyncio(Front):
     def _new_actor(self) -> TaskActor:
         return TaskActor(self.loop)
 
+    async def within(self, manager: Any, inside: Callable[[Any], Any]) -> Any:
+        async with manager as given:
+            return inside(given)
+
     def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
-        actor = self._new_actor()
-        future = actor.begin(job)
-        for moment in moments:
-            moment()
-            actor.interrupt()
-        caught = future.exception(PATIENCE)
-        actor.end()
-        return caught
+        return _interrupted(self._new_actor(), job, moments)
 
     def end(self) -> None:
         super().end()
@@ -284,14 +289,35 @@ class Gevent(Front):
         return GreenletActor()
 
     def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
-        actor = self._new_actor()
-        future = actor.begin(job)
-        for moment in moments:
-            moment()
-            actor.interrupt()
-        caught = future.exception(PATIENCE)
-        actor.end()
-        return caught
+        return _interrupted(self._new_actor(), job, moments)
 
 
-KINDS: dict[str, type[Front]] = {"threads": Threads, "asyncio": Asyncio, "gevent": Gevent}
+def _interrupted(actor: Any, job: Job, moments: tuple[Job, ...]) -> BaseException | None:
+    future = actor.begin(job)
+    for moment in moments:
+        moment()
+        actor.interrupt()
+    caught = future.exception(PATIENCE)
+    actor.end()
+    return caught
+
+
+# --- kazoo's own client, for its own recipes ----------------------------------------------------
+
+
+class Kazoo(Threads):
+    name = "kazoo"
+
+    def connect(self, hosts: str, **options: Any) -> Any:
+        client = KazooClient(hosts, **options)
+        client.hooks = tap(client)
+        client.kazoo = client
+        client.start()
+        return client
+
+    def close(self, session: Any) -> None:
+        session.stop()
+        session.close()
+
+
+FRONTS: dict[str, type[Front]] = {each.name: each for each in (Threads, Asyncio, Gevent, Kazoo)}

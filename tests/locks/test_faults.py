@@ -13,7 +13,19 @@ from typing import Any
 
 import pytest
 from fronts import eventually
-from test_contract import Room, finish, visit
+from kinds import (
+    ALL,
+    CHILDREN,
+    HERD,
+    LOCK,
+    ONE_OF_EACH,
+    REENTRANT,
+    holds_of,
+    kazoo_breaks,
+    only_on,
+    over,
+)
+from room import Room, finish, visit
 
 from zkkit import HerdLock, ReentrantLock
 from zkkit.errors import NotOwner
@@ -21,6 +33,10 @@ from zkkit.testing import expire
 
 SHORT = 2.0
 """A session timeout that a test can outwait."""
+
+SLOW = over(REENTRANT, HERD, only_on("threads", LOCK))
+"""For faults that take seconds. How a caller waits differs by front, how a lock cleans up by kind;
+to see leases clean up, one front will do."""
 
 
 @contextmanager
@@ -62,16 +78,18 @@ def test_leader_killed_while_twenty_contend(front, zk_ensemble, zk_hosts, zk_pat
     left_clean(zk_path)
 
 
-def test_the_holders_session_expires(front, lock_class, zk_hosts, zk_path, when, left_clean):
+@pytest.mark.defect("K-2")
+@over(*ALL, kazoo_breaks("K-2 (#2, #565): nobody is told that the lock was lost", AttributeError))
+def test_the_holders_session_expires(front, kind, zk_hosts, zk_path, when, left_clean):
     """The hold is invalid at once, its owner is told, the next one gets the lock."""
     lost = threading.Event()
     with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
         owner = front.actor()
-        lock = lock_class(holder, zk_path)
+        lock = kind.rival_of(holder, zk_path)
         hold = owner.call(lambda: lock.acquire())
         hold.on_lost(lost.set)
         queued = when(waiter, watch_set=1)
-        second = lock_class(waiter, zk_path)
+        second = kind.make(waiter, zk_path)
         next_one = front.actor()
         job = next_one.begin(lambda: second.acquire())
         queued.wait()
@@ -89,6 +107,7 @@ def test_the_holders_session_expires(front, lock_class, zk_hosts, zk_path, when,
         left_clean(zk_path)
 
 
+@pytest.mark.defect("C-2")
 def test_reentry_after_expiry_is_no_reentry(front, zk_hosts, zk_path, when):
     """A lost hold does not let its old owner in again while another has the lock (C-2)."""
     with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
@@ -103,6 +122,18 @@ def test_reentry_after_expiry_is_no_reentry(front, zk_hosts, zk_path, when):
         assert eventually(lambda: not hold.valid, 5)
         assert owner.call(lambda: lock.acquire(timeout=0.5)) is None
         assert not hold.valid
+
+
+@pytest.mark.defect("K-1")
+@over(*ONE_OF_EACH, kazoo_breaks("K-1 (#282): acquire hangs, for is_acquired stays true"))
+def test_acquire_after_a_loss(front, kind, zk_hosts, zk_path):
+    """Whoever lost the lock with its session acquires it again by acquiring it again."""
+    with front.session(zk_hosts) as session:
+        lock = kind.make(session, zk_path)
+        owner = front.actor()
+        owner.call(lambda: lock.acquire())
+        kill_session(zk_hosts, session)
+        assert owner.call(lambda: lock.acquire(timeout=4)) is not None
 
 
 def test_a_nested_hold_that_is_lost_is_released_as_often(front, zk_hosts, zk_path):
@@ -120,14 +151,15 @@ def test_a_nested_hold_that_is_lost_is_released_as_often(front, zk_hosts, zk_pat
             owner.call(lambda: lock.release())
 
 
-def test_a_waiters_session_expires(front, lock_class, zk_hosts, zk_path, when, left_clean):
+@over(*ALL)
+def test_a_waiters_session_expires(front, kind, zk_hosts, zk_path, when, left_clean):
     """A waiter whose session is lost begins again in the new one, and gets the lock."""
     with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
         owner = front.actor()
-        lock = lock_class(holder, zk_path)
+        lock = kind.rival_of(holder, zk_path)
         owner.call(lambda: lock.acquire())
         queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: lock_class(waiter, zk_path).acquire())
+        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
         queued.wait()
         old = waiter.session_id
         again = when(waiter, watch_set=1)
@@ -135,11 +167,69 @@ def test_a_waiters_session_expires(front, lock_class, zk_hosts, zk_path, when, l
         again.wait()
         owner.call(lambda: lock.release())
         hold = job.result(10)
-        assert hold.valid and hold.session_id == waiter.session_id != old
+        assert hold.valid
+        assert {each.session_id for each in holds_of(hold)} == {waiter.session_id} != {old}
 
 
+@pytest.mark.parametrize("loss", ["lose_reply", "lose_request"])
+@pytest.mark.parametrize("op", ["create", "children", "delete"])
+@over(REENTRANT, *(only_on("threads", kind) for kind in ALL if kind is not REENTRANT))
+def test_lost_messages(front, kind, op, loss, zk_proxy, zk_path, contenders, left_clean):
+    """Two requests or replies of a kind are lost: still one contender, and none afterwards."""
+    with front.session(zk_proxy.hosts) as session:
+        lock = kind.make(session, zk_path)
+        actor = front.actor()
+        actor.call(lambda: lock.acquire())
+        actor.call(lambda: lock.release())
+        lost = getattr(zk_proxy, loss)(op)
+        getattr(zk_proxy, loss)(op)
+        hold = actor.call(lambda: lock.acquire())
+        assert hold.valid
+        assert actor.call(lambda: hold.check())
+        paths = {each.path for each in holds_of(hold)}
+        assert eventually(lambda: {f"{zk_path}/{n}" for n in contenders(zk_path)} == paths, 10)
+        actor.call(lambda: lock.release())
+        assert lost.wait(0) or (kind is HERD and op == "children")
+        left_clean(zk_path)
+
+
+@pytest.mark.defect("K-3")
+@over(*ONE_OF_EACH, kazoo_breaks("K-3 (#732, #429, #288): its clean-up swallows errors"))
+def test_a_lost_clean_up(front, kind, zk_hosts, zk_proxy, zk_path, contenders):
+    """The connection breaks while a waiter withdraws: its contender goes all the same."""
+    with front.session(zk_hosts) as holder, front.session(zk_proxy.hosts) as session:
+        held, lock = kind.make(holder, zk_path), kind.make(session, zk_path)
+        owner, other = front.actors(2)
+        owner.call(lambda: held.acquire())
+        # The herd lock has nothing in the line, and asks before it deletes.
+        lost = zk_proxy.lose_request("sync" if kind is HERD else "delete")
+        assert other.call(lambda: lock.acquire(timeout=0.3)) is None
+        assert lost.wait(5)
+        assert eventually(lambda: len(contenders(zk_path)) == 1, 4)
+
+
+@pytest.mark.defect("K-7")
+@over(*ONE_OF_EACH, only_on("threads", CHILDREN))
+def test_a_waiter_outlives_a_drop(front, kind, zk_proxy, zk_hosts, zk_path, when, left_clean):
+    """Connections break while one waits: it goes on waiting, and gets the lock."""
+    with front.session(zk_hosts) as holder, front.session(zk_proxy.hosts) as waiter:
+        owner = front.actor()
+        lock = kind.make(holder, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(waiter, watch_set=1)
+        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
+        queued.wait()
+        again = when(waiter, watch_set=1)
+        zk_proxy.drop()
+        again.wait()
+        owner.call(lambda: lock.release())
+        assert job.result(10).valid
+
+
+@pytest.mark.defect("K-13")
+@SLOW
 def test_servers_frozen_longer_than_the_session(
-    front, lock_class, zk_ensemble, zk_hosts, zk_path, when, left_clean, clock
+    front, kind, zk_ensemble, zk_hosts, zk_path, when, left_clean, clock
 ):
     """Frozen servers: holds end by our own clock, deadlines are kept, nobody is left behind."""
     lost = threading.Event()
@@ -148,10 +238,10 @@ def test_servers_frozen_longer_than_the_session(
         front.session(zk_hosts, timeout=SHORT) as waiter,
     ):
         owner, patient, hasty = front.actors(3)
-        lock = lock_class(holder, zk_path)
+        lock = kind.make(holder, zk_path)
         hold = owner.call(lambda: lock.acquire())
         hold.on_lost(lost.set)
-        second = lock_class(waiter, zk_path)
+        second = kind.make(waiter, zk_path)
         queued = when(waiter, watch_set=2)
         job = patient.begin(lambda: second.acquire())
         hurried = hasty.begin(lambda: second.acquire(timeout=1.5))
@@ -176,14 +266,16 @@ def test_servers_frozen_longer_than_the_session(
         assert not hold.valid
 
 
+@SLOW
 def test_lost_by_our_clock_but_kept_by_the_server(
-    front, lock_class, zk_proxy, zk_path, contenders, left_clean, clock
+    front, kind, zk_proxy, zk_path, contenders, left_clean, clock
 ):
     """The server would keep the session: we close it, its node goes, the hold stays invalid."""
     with front.session(zk_proxy.hosts, timeout=SHORT) as session:
         owner = front.actor()
-        lock = lock_class(session, zk_path)
+        lock = kind.make(session, zk_path)
         hold = owner.call(lambda: lock.acquire())
+        assert eventually(lambda: len(contenders(zk_path)) == 1, 5)
         old = session.session_id
         zk_proxy.freeze(replies_only=True)
         began = clock()
@@ -201,26 +293,29 @@ def test_lost_by_our_clock_but_kept_by_the_server(
         owner.call(lambda: lock.release())
 
 
-def test_a_waiter_is_interrupted(front, lock_class, zk_hosts, zk_path, when, left_clean):
+@pytest.mark.defect("K-4")
+@over(*ALL, kazoo_breaks("K-4: it cleans up after its own errors only"))
+def test_a_waiter_is_interrupted(front, kind, zk_hosts, zk_path, when, left_clean):
     """An interrupt ends the wait with its own exception; the contender is gone."""
     with front.session(zk_hosts) as session:
         owner = front.actor()
-        lock = lock_class(session, zk_path)
-        owner.call(lambda: lock.acquire())
+        rival, lock = kind.rival_of(session, zk_path), kind.make(session, zk_path)
+        owner.call(lambda: rival.acquire())
         queued = when(session, watch_set=1)
         caught = front.interrupted(lambda: lock.acquire(), queued.wait)
         assert caught is not None and not isinstance(caught, Exception)
-        owner.call(lambda: lock.release())
-        left_clean(zk_path)
+        owner.call(lambda: rival.release())
+        left_clean(zk_path, within=5.0)
 
 
+@over(*ONE_OF_EACH)
 def test_a_waiter_is_interrupted_twice_on_frozen_servers(
-    front, lock_class, zk_ensemble, zk_hosts, zk_path, when, left_clean, clock
+    front, kind, zk_ensemble, zk_hosts, zk_path, when, left_clean, clock
 ):
     """A second interrupt, in the midst of a clean-up that cannot proceed, ends only the waiting."""
     with front.session(zk_hosts) as session:
         owner = front.actor()
-        lock = lock_class(session, zk_path)
+        lock = kind.make(session, zk_path)
         owner.call(lambda: lock.acquire())
         queued = when(session, watch_set=1)
         freezing = frozen(zk_ensemble)
@@ -240,6 +335,7 @@ def test_a_waiter_is_interrupted_twice_on_frozen_servers(
         left_clean(zk_path)
 
 
+@pytest.mark.defect("C-4")
 @pytest.mark.parametrize("op", ["create", "get", "children"])
 def test_interrupted_with_the_request_under_way(front, zk_proxy, zk_path, op, left_clean, witness):
     """An interrupt before any reply: the request still arrives, and is undone."""
@@ -257,11 +353,12 @@ def test_interrupted_with_the_request_under_way(front, zk_proxy, zk_path, op, le
 
 
 @pytest.mark.concurrent
-def test_twenty_leave_together(front, lock_class, zk_hosts, zk_path, when, left_clean):
+@SLOW
+def test_twenty_leave_together(front, kind, zk_hosts, zk_path, when, left_clean):
     """Twenty waiters are killed (or time out) at once: none leaves a contender."""
     with front.session(zk_hosts) as session:
         owner = front.actor()
-        lock = lock_class(session, zk_path)
+        lock = kind.make(session, zk_path)
         owner.call(lambda: lock.acquire())
         queued = when(session, watch_set=20)
         crowd = front.actors(20)

@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fronts import eventually
+from kinds import KAZOO_LAYOUT, LOCK, READ, REENTRANT, SEMAPHORE, WRITE, Kind, over
 
-from zkkit import HerdLock, ReentrantLock
+from zkkit import ReentrantLock, Semaphore, SharedCount
 from zkkit.record import Recorder
 
 
-def flights(recorder: Recorder) -> int:
+def flights(recorder: Recorder, actor: str | None = None) -> int:
     """Requests that took off at the same moment, from the same actor, are one flight."""
-    return len({(e.actor, e.t_ns - e.duration) for hook, e in recorder if hook == "step"})
+    return len(
+        {
+            (e.actor, e.t_ns - e.duration)
+            for hook, e in recorder
+            if hook == "step" and actor in (None, e.actor)
+        }
+    )
 
 
 def recorded(session: Any) -> Recorder:
@@ -28,18 +36,52 @@ def spent(proxy: Any, before: Any) -> dict[str, int]:
     return {op: count for op, count in now.items() if count and op not in ("ping", "connect")}
 
 
-def test_uncontended(front, zk_proxy, zk_path, witness):
+def semaphore_of_a_count(session: Any, path: str) -> Semaphore[Any]:
+    return Semaphore(session, path, SharedCount(session, path + "-limit", seed=1))
+
+
+LINES = [REENTRANT, WRITE, READ, KAZOO_LAYOUT]
+LEASES = [LOCK, SEMAPHORE, Kind("Semaphore-count", semaphore_of_a_count, bound=False)]
+ONE_LINE = {"create": 1, "children": 1, "delete": 1}
+
+
+@over(*LINES)
+def test_uncontended(front, kind, zk_proxy, zk_path, witness):
     """Once the parents exist, an acquire and a release are two flights: three requests."""
     witness.create(zk_path)
     with front.session(zk_proxy.hosts) as session:
-        lock = ReentrantLock(session, zk_path)
+        lock = kind.make(session, zk_path)
         actor = front.actor()
         recorder, before = recorded(session), zk_proxy.requests
         hold = actor.call(lambda: lock.acquire())
         assert hold.token
+        assert flights(recorder) == 1
         actor.call(lambda: lock.release())
         assert flights(recorder) == 2
-        assert spent(zk_proxy, before) == {"create": 1, "children": 1, "delete": 1}
+        assert spent(zk_proxy, before) == ONE_LINE
+
+
+@over(*LEASES)
+def test_uncontended_leases(front, kind, zk_proxy, zk_path, witness):
+    """Leases take four flights, and an acquire waits for two of them: the line is left while its
+    caller goes on."""
+    witness.ensure_path(f"{zk_path}/locks")
+    witness.ensure_path(f"{zk_path}/leases")
+    with front.session(zk_proxy.hosts) as session:
+        lock = kind.make(session, zk_path)
+        actor = front.actor()
+        if kind.name == "Semaphore-count":
+            actor.call(lambda: lock.limit.get())
+        recorder, before = recorded(session), zk_proxy.requests
+        actor.call(lambda: lock.acquire())
+        name = next(e.actor for hook, e in recorder if hook == "acquired")
+        assert flights(recorder, name) == 2
+        actor.call(lambda: lock.release())
+        assert eventually(lambda: flights(recorder) == 4)
+        asked = spent(zk_proxy, before)
+        asked.pop("remove_watches", None)  # not waited for, and in no flight of anybody
+        reads = {"get": 1} if kind.name == "Semaphore-count" else {}
+        assert asked == {"create": 2, "children": 2, "delete": 2, **reads}
 
 
 def test_parents_missing(front, zk_proxy, zk_path):
@@ -55,15 +97,16 @@ def test_parents_missing(front, zk_proxy, zk_path):
         assert spent(zk_proxy, before) == {"create": 5, "children": 2, "delete": 1}
 
 
-def test_contended(front, zk_proxy, zk_path, when):
+@over(*LINES)
+def test_contended(front, kind, zk_proxy, zk_path, when):
     """A contended acquire is three flights: create and look, watch, look again."""
     with front.session(zk_proxy.hosts) as holder, front.session(zk_proxy.hosts) as waiter:
         owner = front.actor()
-        lock = ReentrantLock(holder, zk_path)
+        lock = kind.rival_of(holder, zk_path)
         owner.call(lambda: lock.acquire())
         recorder = recorded(waiter)
         queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: ReentrantLock(waiter, zk_path).acquire())
+        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
         queued.wait()
         before = zk_proxy.requests
         owner.call(lambda: lock.release())
@@ -89,49 +132,3 @@ def test_a_lost_create(front, zk_proxy, zk_path, witness, contenders, loss, left
         assert actor.call(lambda: hold.check())
         actor.call(lambda: lock.release())
         left_clean(zk_path)
-
-
-@pytest.mark.parametrize("loss", ["lose_reply", "lose_request"])
-@pytest.mark.parametrize("op", ["create", "delete"])
-def test_the_herd_lock_outlives_losses(front, zk_proxy, zk_path, witness, op, loss, left_clean):
-    """Lost creates and deletes leave the herd lock held once, or free."""
-    witness.create(zk_path)
-    with front.session(zk_proxy.hosts) as session:
-        lock = HerdLock(session, zk_path)
-        actor = front.actor()
-        lost = getattr(zk_proxy, loss)(op)
-        hold = actor.call(lambda: lock.acquire())
-        assert actor.call(lambda: hold.check())
-        actor.call(lambda: lock.release())
-        assert lost.wait(0)
-        left_clean(zk_path)
-        assert actor.call(lambda: lock.acquire(timeout=5)).valid
-
-
-def test_a_lost_delete(front, zk_proxy, zk_path, left_clean):
-    """A release whose reply is lost is repeated until it is certain."""
-    with front.session(zk_proxy.hosts) as session:
-        lock = ReentrantLock(session, zk_path)
-        actor = front.actor()
-        for loss in (zk_proxy.lose_reply, zk_proxy.lose_request):
-            actor.call(lambda: lock.acquire())
-            lost = loss("delete")
-            actor.call(lambda: lock.release())
-            assert lost.wait(0)
-            left_clean(zk_path)
-
-
-def test_a_waiter_outlives_a_drop(front, zk_proxy, zk_hosts, zk_path, when, left_clean):
-    """Connections break while one waits: it goes on waiting, and gets the lock."""
-    with front.session(zk_hosts) as holder, front.session(zk_proxy.hosts) as waiter:
-        owner = front.actor()
-        lock = ReentrantLock(holder, zk_path)
-        owner.call(lambda: lock.acquire())
-        queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: ReentrantLock(waiter, zk_path).acquire())
-        queued.wait()
-        again = when(waiter, watch_set=1)
-        zk_proxy.drop()
-        again.wait()
-        owner.call(lambda: lock.release())
-        assert job.result(10).valid

@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 from fronts import eventually
+from kinds import ONE_OF_EACH, over
 
 import zkkit
 from zkkit import ReentrantLock
 
 
 @pytest.mark.front("gevent")
-def test_gevent_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
+@over(*ONE_OF_EACH)
+def test_gevent_timeout(front, kind, zk_hosts, zk_path, left_clean):
     """gevent.Timeout passes through an acquire unharmed, and leaves no contender."""
     import gevent
 
     with front.session(zk_hosts) as session:
-        lock = lock_class(session, zk_path)
+        lock = kind.make(session, zk_path)
         owner = front.actor()
         owner.call(lambda: lock.acquire())
 
@@ -37,10 +39,11 @@ def test_gevent_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
 
 
 @pytest.mark.front("asyncio")
-def test_asyncio_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
+@over(*ONE_OF_EACH)
+def test_asyncio_timeout(front, kind, zk_hosts, zk_path, left_clean):
     """asyncio.timeout cancels an acquire, which leaves no contender."""
     with front.session(zk_hosts) as session:
-        lock = lock_class(session, zk_path)
+        lock = kind.make(session, zk_path)
         owner = front.actor()
         owner.call(lambda: lock.acquire())
 
@@ -54,16 +57,17 @@ def test_asyncio_timeout(front, lock_class, zk_hosts, zk_path, left_clean):
 
 
 @pytest.mark.front("asyncio")
-def test_a_loop_closed_under_a_waiting_task(front, lock_class, zk_hosts, zk_path, left_clean, when):
+@over(*ONE_OF_EACH)
+def test_a_loop_closed_under_a_waiting_task(front, kind, zk_hosts, zk_path, left_clean, when):
     """The loop is gone with a task still waiting: the contender goes, another loop can close."""
     with front.session(zk_hosts) as holder:
         owner = front.actor()
-        lock = lock_class(holder, zk_path)
+        lock = kind.make(holder, zk_path)
         owner.call(lambda: lock.acquire())
         loop = asyncio.new_event_loop()
         session: Any = loop.run_until_complete(_connected(zk_hosts))
         queued = when(session, watch_set=1)
-        task = loop.create_task(lock_class(session, zk_path).acquire())
+        task = loop.create_task(kind.make(session, zk_path).acquire())
         while not queued._done.is_set():
             loop.run_until_complete(asyncio.sleep(0.01))
         task._log_destroy_pending = False  # what this test is about

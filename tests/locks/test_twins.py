@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 from fronts import Threads, eventually
-from test_contract import Room
+from room import Room
+from test_faults import kill_session
 
-from zkkit import ReentrantLock
+from zkkit import MultiLock, ReadWriteLock, ReentrantLock, Semaphore
 from zkkit.errors import ConnectionLost
 from zkkit.paths import join, split
+from zkkit.recipes.locks import MultiHold, Turn
+from zkkit.recipes.locks.leases import Pool
+from zkkit.recipes.locks.readwrite import ReadLock, _at_once
 from zkkit.recipes.shared import delete_surely
 from zkkit.record import Recorder
 from zkkit.record.frames import wakeups
+from zkkit.scripting import timed_script
 from zkkit.sim.gallery.locks import PREFIX, stand_in_line, turn_of
 from zkkit.steps import Children, Create, Get, Guid, Mode, Wait
 
@@ -75,6 +80,61 @@ class WatchesTheParent(ReentrantLock):
             if turn_of(queue, split(node.path)[1]).mine:
                 return node
             yield from Wait()
+
+
+class LetsOneMoreIn(Semaphore):
+    """Compares with the limit as if its own lease did not count."""
+
+    def __init__(self, session: Any, path: str, limit: int) -> None:
+        super().__init__(session, path, limit)
+        self._pool = Pool(path, limit + 1)
+
+
+class ReadsUnderAWriter(ReadWriteLock):
+    """Its readers look at nobody."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self.read._rule = lambda ahead: Turn(True)
+
+
+class _StandsBehindItself(ReadLock):
+    """A downgrade granted at once, but with a number of its own (CURATOR-621)."""
+
+    def _contend(self, blocking: bool) -> Any:
+        data = yield from self._data()
+        return (yield from self._line.enter(self._kind, _at_once, data=data))
+
+
+class DowngradesToTheEnd(ReadWriteLock):
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self.read.__class__ = _StandsBehindItself
+
+
+class RemembersALostHold(ReentrantLock):
+    """Reenters without asking whether the session it holds in still lives (CURATOR-206)."""
+
+    def current(self, actor: Any) -> Any:
+        for holding in (yield from self._holdings()):
+            if holding.actor == actor:
+                return holding
+        return None
+
+
+class KeepsWhatItGot(MultiLock):
+    """All or some."""
+
+    def _acquire(self, blocking: bool = True, timeout: float | None = None) -> Any:
+        holds = []
+        for lock in self.locks:
+            hold = yield from ReentrantLock.acquire.of(lock, blocking)
+            if hold is None:
+                return None
+            holds.append(hold)
+        return MultiHold(self, tuple(holds))
+
+    acquire = timed_script(_acquire)
 
 
 @pytest.fixture
@@ -148,3 +208,65 @@ def test_a_herd_in_the_queue_is_caught(front, zk_hosts, zk_path, when):
         for job in jobs:
             job.result(10)
         assert len(wakeups(recorder)) > count
+
+
+def caught_and_right(twin: Any, right: Any) -> Any:
+    """Run a check on a broken twin, which must fail it, and on the right one, which must not."""
+    return pytest.mark.parametrize(
+        ("make", "broken"), [(twin, True), (right, False)], ids=["twin", "right"]
+    )
+
+
+@caught_and_right(LetsOneMoreIn, Semaphore)
+def test_one_lease_too_many_is_caught(front, zk_hosts, zk_path, make, broken):
+    """Two leases are taken of two: is there a third?"""
+    with front.session(zk_hosts) as session:
+        semaphore = make(session, zk_path, 2)
+        assert semaphore.acquire(False) and semaphore.acquire(False)
+        assert (semaphore.acquire(False) is not None) == broken
+
+
+@caught_and_right(ReadsUnderAWriter, ReadWriteLock)
+def test_reading_under_a_writer_is_caught(front, zk_hosts, zk_path, make, broken):
+    """One writes: may another one read?"""
+    with front.session(zk_hosts) as session:
+        lock = make(session, zk_path)
+        lock.write.acquire()
+        assert (front.call(lambda: lock.read.acquire(False)) is not None) == broken
+
+
+@caught_and_right(DowngradesToTheEnd, ReadWriteLock)
+def test_a_writer_let_in_by_a_downgrade_is_caught(front, zk_hosts, zk_path, make, broken):
+    """One writes, another waits to write; the first downgrades: is the other let in?"""
+    with front.session(zk_hosts) as session:
+        lock, rival = make(session, zk_path), make(session, zk_path)
+        lock.write.acquire()
+        job = front.actor().begin(lambda: rival.write.acquire(timeout=2.0))
+        assert eventually(lambda: len(session.children(zk_path)) == 2)
+        reading = lock.read.acquire()
+        lock.write.release()
+        assert eventually(job.done, 5)
+        assert (job.result() is not None) == broken
+        assert reading.valid
+
+
+@caught_and_right(RemembersALostHold, ReentrantLock)
+def test_a_lost_hold_that_counts_is_caught(front, zk_hosts, zk_path, make, broken):
+    """A hold is lost, another one has the lock: is its old owner let in again?"""
+    with front.session(zk_hosts) as session, front.session(zk_hosts) as other:
+        lock = make(session, zk_path)
+        hold = lock.acquire()
+        kill_session(zk_hosts, session)
+        assert front.call(lambda: make(other, zk_path).acquire(timeout=10))
+        assert eventually(lambda: not hold.valid, 10)
+        assert (lock.acquire(timeout=0.5) is not None) == broken
+
+
+@caught_and_right(KeepsWhatItGot, MultiLock)
+def test_some_of_several_is_caught(front, zk_hosts, zk_path, make, broken):
+    """The second of two is taken: is the first left free?"""
+    with front.session(zk_hosts) as session:
+        front.call(lambda: ReentrantLock(session, f"{zk_path}/b").acquire())
+        assert make(session, [f"{zk_path}/a", f"{zk_path}/b"]).acquire(False) is None
+        free = front.call(lambda: ReentrantLock(session, f"{zk_path}/a").acquire(False))
+        assert (free is None) == broken

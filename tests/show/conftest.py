@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import pytest
 
 from zkkit.bench.compare import Outcome, Plan
-from zkkit.bench.designs import HERD, SEQUENTIAL
+from zkkit.bench.designs import HERD, SEQUENTIAL, Design
 from zkkit.bench.machine import Cpu
 from zkkit.bench.results import results
 from zkkit.bench.run import Run
@@ -24,6 +25,8 @@ def run_of(design: str, contenders: int, fires: int, repeat: int, cpu: float) ->
         creates=fires,
         wakeups=fires,
         useful_wakeups=contenders,
+        queueing_fires=0,
+        requests=5 * contenders,
         overtakings=0,
         handoffs_ms=tuple(1.0 + fires / 10 + i for i in range(contenders)),
         server_fires=fires,
@@ -34,18 +37,29 @@ def run_of(design: str, contenders: int, fires: int, repeat: int, cpu: float) ->
 
 @pytest.fixture
 def make_document() -> Callable[..., Document]:
-    """Results of a comparison that never was: herd fires as given, sequential as the law says."""
+    """Results of a comparison that never was: herds fire as given, queues as the law says."""
 
-    def make(herd: dict[int, int], *, cpu: float = 0.5, designs: int = 2) -> Document:
-        plan = Plan((HERD, SEQUENTIAL)[:designs], tuple(herd), 2, 42)
+    def make(
+        herd: dict[int, int],
+        *,
+        cpu: float = 0.5,
+        designs: Sequence[Design] = (HERD, SEQUENTIAL),
+        population: str = "own",
+    ) -> Document:
+        plan = Plan(tuple(designs), tuple(herd), 2, 42, population=population)
         outcome = Outcome(plan)
         for contenders, fires in herd.items():
-            for repeat in range(2):
-                outcome.runs.append(run_of("herd", contenders, fires, repeat, cpu))
-                if designs == 2:
-                    outcome.runs.append(
-                        run_of("sequential", contenders, contenders, repeat, cpu / 2)
+            for repeat, design in product(range(2), designs):
+                queue = design.law.wakeups.exact
+                outcome.runs.append(
+                    run_of(
+                        design.name,
+                        contenders,
+                        contenders if queue else fires,
+                        repeat,
+                        cpu / 2 if queue else cpu,
                     )
+                )
         return results(
             outcome,
             name="compare",

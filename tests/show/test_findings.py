@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from zkkit.bench.designs import CHILDREN_WATCH, HERD, RW, RW_FIRST, RW_HERD, SEQUENTIAL
 from zkkit.show import findings
 from zkkit.show.progress import Progress
 from zkkit.show.table import paint, pairs, table
@@ -38,7 +39,35 @@ def test_the_title_is_the_finding(make_document: Make, herd: dict[int, int], say
 
 def test_the_title_of_one_design(make_document: Make) -> None:
     """With one design there is nothing to compare, so its count is told."""
-    assert findings.title(make_document({5: 15}, designs=1)).endswith("herd lock fires 15 watches")
+    assert findings.title(make_document({5: 15}, designs=[HERD])).endswith(
+        "herd lock fires 15 watches"
+    )
+
+
+def test_the_title_of_three_designs(make_document: Make) -> None:
+    """Each design that costs more is named with its factor; those that cost the same together."""
+    three = make_document({8: 32}, designs=[HERD, CHILDREN_WATCH, SEQUENTIAL])
+    assert findings.title(three) == (
+        "With 8 contenders the children-watch and herd locks fire 4 and 4 times as many watches "
+        "as the sequential lock"
+    )
+    same = make_document({8: 8}, designs=[RW_HERD, RW_FIRST, RW])
+    assert findings.title(same) == "With 8 contenders all 3 locks fire about 8 watches"
+
+
+def test_on_one_lock_object_the_wakeups_are_told(make_document: Make) -> None:
+    """Threads that share a session share its fires, so the finding is who was woken."""
+    document = make_document({8: 32}, population="shared")
+    assert findings.title(document).startswith(
+        "With 8 contenders the herd lock wakes 4 times as many actors as the sequential"
+    )
+    assert "Left: wakeups against contenders" in findings.alt_text(document)
+
+
+def test_roles_are_explained_where_there_are_some(make_document: Make) -> None:
+    """W and R, which stand in the laws of readers and writers, are told beside the table."""
+    assert "W = N/2" in findings.text_table(make_document({4: 8}, designs=[RW_FIRST, RW]))
+    assert "W = N/2" not in findings.text_table(make_document({4: 8}))
 
 
 def test_the_title_of_nothing(make_document: Make) -> None:
@@ -59,7 +88,7 @@ def test_the_table_has_measured_and_predicted_side_by_side(make_document: Make) 
     """Fires by both witnesses stand beside what the law says."""
     lines = findings.text_table(make_document({8: 33})).splitlines()
     assert re.search(r"^herd +8 +33 +33 +≤ 36", lines[2])
-    assert re.search(r"^sequential +8 +8 +8 += 8", lines[3])
+    assert re.search(r"^sequential +8 +8 +8 += 8 +8 += 8 +100% +0 +0 +8 += 8 +5\.0$", lines[3])
 
 
 def test_saturated_figures_are_marked_and_explained(make_document: Make) -> None:

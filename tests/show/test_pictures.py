@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from zkkit.bench.designs import CHILDREN_WATCH, HERD, RW, RW_FIRST, RW_HERD, SEQUENTIAL, Design
 from zkkit.show import canvas, findings, plots, report
 
 Make = Callable[..., dict[str, Any]]
@@ -39,6 +40,25 @@ def test_the_picture_is_1600_pixels_wide(make_document: Make, herd: dict[int, in
     png = plots.compare_png(make_document(herd))
     assert png.startswith(b"\x89PNG")
     assert struct.unpack(">I", png[16:20]) == (1600,)
+
+
+@pytest.mark.parametrize("population", ["own", "shared"])
+@pytest.mark.parametrize(
+    "designs", [(HERD, CHILDREN_WATCH, SEQUENTIAL), (RW_HERD, RW_FIRST, RW), (RW,)]
+)
+def test_any_designs_can_be_drawn(
+    make_document: Make, designs: tuple[Design, ...], population: str
+) -> None:
+    """Three designs, those of readers and writers, and one alone, in both populations."""
+    document = make_document({2: 3, 16: 100}, designs=designs, population=population)
+    assert plots.compare_png(document).startswith(b"\x89PNG")
+
+
+def test_designs_look_different() -> None:
+    """Among designs that can be compared no two share a colour or a marker."""
+    for kind in ([HERD, CHILDREN_WATCH, SEQUENTIAL], [RW_HERD, RW_FIRST, RW]):
+        looks = canvas.looks([design.name for design in kind]).values()
+        assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == 3
 
 
 def test_drawing_leaves_matplotlib_as_it_was(make_document: Make) -> None:
@@ -97,6 +117,16 @@ def test_the_report_tells_everything(make_document: Make) -> None:
         "zkkit compare --seed 42 & more",
     ):
         assert part in text
+
+
+def test_the_report_says_who_contends(make_document: Make) -> None:
+    """Own sessions or one lock object, and who of them writes, with the law of each design."""
+    own = Page(report.html(make_document({4: 10}), {})).text
+    assert "each with a session of its own" in own and "to write" not in own
+    document = make_document({4: 8}, designs=(RW_FIRST, RW), population="shared")
+    text = Page(report.html(document, {})).text
+    assert "threads on one lock object" in text and "the first half of them to write" in text
+    assert "at most W+1 fires, exactly N creates, at most W+R(W+1) wakeups" in text
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,30 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, assert_type
 
 import pytest
 
 import zkkit
-from zkkit import Hold, ReentrantLock
+from zkkit import (
+    ChildrenWatchLock,
+    HerdReadWriteLock,
+    Hold,
+    Lease,
+    Lock,
+    MultiLock,
+    ReadWriteLock,
+    ReentrantLock,
+    Semaphore,
+    SharedCount,
+    revoke,
+)
 from zkkit.aio import AioSession
 from zkkit.errors import ZkkitError
+from zkkit.recipes.locks import Leases, MultiHold, Place, Statistics, Turn, first
+from zkkit.recipes.locks.readwrite import ReadLock, WriteLock
 from zkkit.scripting import Awaiting, Blocking
 from zkkit.steps import (
     Call,
@@ -72,6 +86,76 @@ def blocking(session: zkkit.Session) -> None:
         assert_type(held_within, Hold[Blocking])
     with zkkit.connect("127.0.0.1:2181") as opened:
         assert_type(opened, zkkit.Session)
+
+
+def family(session: zkkit.Session) -> None:
+    """The other locks, on a blocking session."""
+    assert_type(Lock(session, "/x", layout="kazoo").acquire(), Hold[zkkit.Session] | None)
+    assert_type(ChildrenWatchLock(session, "/x").acquire(False), Hold[zkkit.Session] | None)
+    assert_type(ReentrantLock(session, "/x").participants(), tuple[str, ...])
+    assert_type(ReentrantLock(session, "/x").statistics(), Statistics)
+    assert_type(ReentrantLock(session, "/x", rule=first(2)).on_revoke(print), None)
+
+    pair = ReadWriteLock(session, "/x")
+    assert_type(pair.read, ReadLock[zkkit.Session])
+    assert_type(pair.write, WriteLock[zkkit.Session])
+    assert_type(pair.read.acquire(timeout=1.0), Hold[zkkit.Session] | None)
+    with pair.write as writing:
+        assert_type(writing, Hold[Blocking])
+        assert_type(writing.token, int)
+    assert_type(HerdReadWriteLock(session, "/x").write.acquire(), Hold[zkkit.Session] | None)
+
+    count = SharedCount(session, "/n", seed=3)
+    assert_type(count.get(), int)
+    semaphore = Semaphore(session, "/x", count)
+    lease = semaphore.acquire()
+    assert_type(lease, Hold[zkkit.Session] | None)
+    leases = semaphore.acquire_many(2, timeout=1.0)
+    assert_type(leases, Leases[zkkit.Session] | None)
+    if leases:
+        assert_type([each for each in leases], list[Lease[zkkit.Session]])
+        assert_type(leases.release(), None)
+
+    several = MultiLock(session, ["/a", Lock(session, "/b")])
+    holds = several.acquire()
+    assert_type(holds, MultiHold[zkkit.Session] | None)
+    with several.held(timeout=1.0) as held:
+        assert_type(held, MultiHold[Blocking])
+        assert_type(held.token, tuple[int, ...])
+        assert_type(held.check(), bool)
+    assert_type(revoke(session, "/x/y"), None)
+
+
+async def family_awaited(session: AioSession) -> None:
+    """The other locks, awaited."""
+    assert_type(await Lock(session, "/x").acquire(), Hold[AioSession] | None)
+    pair = ReadWriteLock(session, "/x", reader_rule="first-writer")
+    assert_type(pair.read, ReadLock[AioSession])
+    assert_type(await pair.write.acquire(False), Hold[AioSession] | None)
+    async with pair.read as reading:
+        assert_type(reading, Hold[Awaiting])
+    semaphore = Semaphore(session, "/x", 3)
+    assert_type(await semaphore.acquire(), Hold[AioSession] | None)
+    leases = await semaphore.acquire_many(2)
+    assert_type(leases, Leases[AioSession] | None)
+    if leases:
+        assert_type(await leases.release(), None)
+    assert_type(await semaphore.participants(), tuple[str, ...])
+    async with MultiLock(session, ["/a", "/b"]) as held:
+        assert_type(held, MultiHold[Awaiting])
+        assert_type(held.token, tuple[int, ...])
+    asking = revoke(session, "/x/y")
+    _ = assert_type(asking, Coroutine[Any, Any, None])
+    await asking
+
+
+def rule_of_ones_own(ahead: Sequence[Place]) -> Turn:
+    """What fits as `rule=`."""
+    return Turn(not ahead, ahead[0].name if ahead else "")
+
+
+def ruled(session: zkkit.Session) -> None:
+    ReentrantLock(session, "/x", rule=rule_of_ones_own)
 
 
 async def awaiting(session: AioSession) -> None:
@@ -158,16 +242,17 @@ def test_mistakes_are_found(tmp_path: Path) -> None:
             names: list[str] = session.children("/x")   # 12: a tuple
             with lock as hold:
                 hold.token = "x"                        # 14: a number
+            zkkit.Semaphore(session, "/x")              # 15: of how many?
 
         async def awaiting(session: AioSession) -> None:
-            session.get("/x").data                      # 17: not awaited
-            with zkkit.ReentrantLock(session, "/x"):    # 18: async with
+            session.get("/x").data                      # 18: not awaited
+            with zkkit.ReentrantLock(session, "/x"):    # 19: async with
                 pass
 
         def script() -> Script[int]:
-            name: str = yield from Children("/x")       # 22: names
-            yield from Together(Create("/x"), Guid())   # 23: no request
-            return "x"                                  # 24: no number
+            name: str = yield from Children("/x")       # 23: names
+            yield from Together(Create("/x"), Guid())   # 24: no request
+            return "x"                                  # 25: no number
         """
     )
     file = tmp_path / "snippet.py"
@@ -183,5 +268,5 @@ def test_mistakes_are_found(tmp_path: Path) -> None:
     expected = {
         number for number, line in enumerate(snippet.splitlines(), 1) if f"# {number}:" in line
     }
-    assert len(expected) == 11
+    assert len(expected) == 12
     assert found == expected, done.stdout

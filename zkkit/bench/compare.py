@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
-from zkkit.bench.designs import Design
+from zkkit.bench.designs import DESIGNS, Design
 from zkkit.bench.gate import PATIENCE, Gate
+from zkkit.bench.laws import POPULATIONS
 from zkkit.bench.pool import Pool
 from zkkit.bench.run import Run
 from zkkit.bench.verdict import Judgement, judge
@@ -22,6 +23,10 @@ from zkkit.errors import ZkkitError
 from zkkit.record import Row
 
 _WARM_UP = 16  # contenders
+
+
+class MixedDesigns(ZkkitError, ValueError):
+    """Designs whose contenders do not want the same."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,8 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compare. The seed decides which sessions contend and in which order they arrive;
-    it is the same for all designs."""
+    """What to compare. The seed decides who contends and in which order they arrive; it is the
+    same for all designs."""
 
     designs: tuple[Design, ...]
     contenders: tuple[int, ...]
@@ -44,12 +49,28 @@ class Plan:
     seed: int
     hold: float = 0.0
     """Seconds each contender holds the lock."""
+    population: str = "own"
+    """One of POPULATIONS: who the contenders are."""
 
     def __post_init__(self) -> None:
         if not self.designs or not self.contenders or self.repeats < 1:
             raise ValueError("a plan has at least one design, one number of contenders, one repeat")
         if min(self.contenders) < 1:
             raise ValueError(f"a run has at least one contender, not {min(self.contenders)}")
+        if self.population not in POPULATIONS:
+            raise ValueError(
+                f"there is no population {self.population!r}: use one of {', '.join(POPULATIONS)}"
+            )
+        if len({design.reads for design in self.designs}) > 1:
+            raise MixedDesigns(
+                "these designs cannot be compared with each other: in some all contenders want "
+                "the lock for themselves, in the others half of them only read",
+                hint="compare designs of one kind: "
+                + ", or ".join(
+                    ",".join(design.name for design in DESIGNS.values() if design.reads is reads)
+                    for reads in (False, True)
+                ),
+            )
 
     def runs(self) -> Iterator[Planned]:
         """All runs in their order: ABBA."""
@@ -62,7 +83,7 @@ class Plan:
         return len(self.designs) * len(self.contenders) * self.repeats
 
     def order(self, planned: Planned) -> list[int]:
-        """The numbers of the sessions that contend, as they shall arrive."""
+        """The numbers of those who contend, as they shall arrive."""
         seed = f"{self.seed}/{planned.contenders}/{planned.repeat}"
         return random.Random(seed).sample(range(max(self.contenders)), planned.contenders)
 
@@ -80,7 +101,8 @@ class Outcome:
 
     @property
     def judgement(self) -> Judgement:
-        return judge(self.plan.designs, self.runs, stopped=self.stopped)
+        plan = self.plan
+        return judge(plan.designs, self.runs, population=plan.population, stopped=self.stopped)
 
 
 def compare(
@@ -100,8 +122,16 @@ def compare(
     """
     witness = witness or Witness(hosts)
     outcome = Outcome(plan)
-    with Pool(hosts, max(plan.contenders)) as pool:
-        gate = Gate(pool, witness, hold=plan.hold, pids=pids, patience=patience)
+    sessions = 1 if plan.population == "shared" else max(plan.contenders)
+    with Pool(hosts, sessions) as pool:
+        gate = Gate(
+            pool,
+            witness,
+            population=plan.population,
+            hold=plan.hold,
+            pids=pids,
+            patience=patience,
+        )
         outcome.before = _all_metrics(witness)
         try:
             _warm_up(plan, gate, warm_up)

@@ -33,16 +33,27 @@ class Contender(Instrument):
         self._thread = threading.Thread(target=self._contend, name=name, daemon=True)
 
     def watch_set(self, event: Event) -> None:
-        self._queued.set()
+        if event.actor == self.name:
+            self._queued.set()
+
+    def woke(self, event: Event) -> None:
+        if event.actor == self.name:
+            self._queued.clear()
 
     def queue_up(self, patience: float) -> None:
         """Begin to acquire; return when the watch is set."""
         self._session.hooks.add(self)
-        try:
-            self._thread.start()
-            queued = self._queued.wait(patience)
-        finally:
-            self._session.hooks.remove(self)
+        self._thread.start()
+        self._wait_queued(patience)
+
+    def stay_queued(self, patience: float) -> None:
+        """Return when the watch is set again, if a newcomer has fired it. To be called when no
+        more newcomers come."""
+        self._wait_queued(patience)
+        self._session.hooks.remove(self)
+
+    def _wait_queued(self, patience: float) -> None:
+        queued = self._queued.wait(patience)
         self._raise_failure()
         if not queued:
             raise RunFailed(

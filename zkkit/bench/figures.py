@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from zkkit.bench.designs import Design
+from zkkit.bench.laws import Law
 from zkkit.bench.run import Run, percentile
 
 
@@ -26,25 +27,28 @@ def spread(values: Iterable[float | None]) -> Spread | None:
     return Spread(*(round(v, 4) for v in (statistics.median(known), min(known), max(known))))
 
 
-def figures(designs: Sequence[Design], runs: Sequence[Run]) -> list[dict[str, Any]]:
+def figures(
+    designs: Sequence[Design], runs: Sequence[Run], population: str = "own"
+) -> list[dict[str, Any]]:
     """What the runs that count say, beside what the law says; by contenders, then by design."""
     found = []
     for contenders in sorted({run.contenders for run in runs}):
         for design in designs:
             mine = [r for r in runs if (r.design, r.contenders) == (design.name, contenders)]
             if mine:
-                found.append(_figure(design, contenders, mine))
+                found.append(_figure(design, design.law_of(population), contenders, mine))
     return found
 
 
-def _figure(design: Design, contenders: int, runs: Sequence[Run]) -> dict[str, Any]:
-    law = design.law
+def _figure(design: Design, law: Law, contenders: int, runs: Sequence[Run]) -> dict[str, Any]:
     counts = {
         "fires": spread(run.fires for run in runs),
         "server_fires": spread(run.server_fires for run in runs),
         "creates": spread(run.creates for run in runs),
         "wakeups": spread(run.wakeups for run in runs),
         "useful_share": spread(run.useful_share for run in runs),
+        "queueing_fires": spread(run.queueing_fires for run in runs),
+        "requests_each": spread(run.requests_each for run in runs),
         "overtakings": spread(run.overtakings for run in runs),
         "handoff_ms": spread(percentile(run.handoffs_ms, 50) for run in runs),
         "handoff_p90_ms": spread(percentile(run.handoffs_ms, 90) for run in runs),
@@ -56,9 +60,8 @@ def _figure(design: Design, contenders: int, runs: Sequence[Run]) -> dict[str, A
         "runs": len(runs),
         "void": sum(bool(run.void) for run in runs),
         "law": {
-            "relation": law.relation,
-            "fires": law.fires.of(contenders),
-            "creates": law.creates.of(contenders),
+            what: {"relation": term.relation, "count": term.of(contenders)}
+            for what, term in law.terms().items()
         },
         **{name: value and value._asdict() for name, value in counts.items()},
         "saturated": sum(run.saturated for run in runs),

@@ -24,6 +24,7 @@ from zkkit.bench import machine
 from zkkit.bench.compare import Outcome
 from zkkit.bench.designs import Design
 from zkkit.bench.figures import figures
+from zkkit.bench.laws import Law
 from zkkit.errors import ZkkitError
 from zkkit.record import MissingExtra, Row, export
 
@@ -126,32 +127,39 @@ def results(
         "plan": {
             "designs": [design.name for design in plan.designs],
             "contenders": list(plan.contenders),
+            "population": plan.population,
+            "readers": plan.designs[0].reads,
             "repeats": plan.repeats,
             "hold_ms": plan.hold * 1e3,
             "seed": plan.seed,
             "order": "ABBA",
         },
         "laws": {
-            design.name: {
-                "relation": design.law.relation,
-                "fires": design.law.fires.formula,
-                "creates": design.law.creates.formula,
-                "does": design.does,
-                "curve": _curve(design, max(plan.contenders)),
-            }
+            design.name: _law(design, design.law_of(plan.population), max(plan.contenders))
             for design in plan.designs
         },
-        "figures": figures(plan.designs, outcome.runs),
+        "figures": figures(plan.designs, outcome.runs, plan.population),
         "runs": [run.as_data() for run in outcome.runs],
         "machine": machine.describe(),
         "ensemble": ensemble,
     }
 
 
-def _curve(design: Design, most: int) -> list[tuple[int, int]]:
-    """The law for so many numbers of contenders that it can be drawn."""
-    numbers = range(1, most + 1, max(1, most // _CURVE))
-    return [(n, design.law.fires.of(n)) for n in sorted({*numbers, most})]
+def _law(design: Design, law: Law, most: int) -> dict[str, Any]:
+    """The law in words, and for so many numbers of contenders that it can be drawn."""
+    numbers = sorted({*range(1, most + 1, max(1, most // _CURVE)), most})
+    return {
+        "does": design.does,
+        "told": law.told(),
+        **{
+            what: {
+                "relation": term.relation,
+                "formula": term.formula,
+                "curve": [(n, term.of(n)) for n in numbers],
+            }
+            for what, term in law.terms().items()
+        },
+    }
 
 
 def server_metrics(outcome: Outcome) -> dict[str, Any]:

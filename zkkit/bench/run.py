@@ -21,6 +21,10 @@ class Run:
     creates: int
     wakeups: int
     useful_wakeups: int
+    queueing_fires: int
+    """Fires before the gate opened."""
+    requests: int
+    """All requests of the contenders; the removals of watches are not told and not counted."""
     overtakings: int
     handoffs_ms: tuple[float, ...]
     server_fires: int | None
@@ -34,6 +38,11 @@ class Run:
     def useful_share(self) -> float | None:
         """The share of wakeups that got their actor what it waited for."""
         return self.useful_wakeups / self.wakeups if self.wakeups else None
+
+    @property
+    def requests_each(self) -> float:
+        """Requests for one acquisition, with its release."""
+        return self.requests / self.contenders
 
     @property
     def client_share(self) -> float:
@@ -58,6 +67,8 @@ class Run:
             "wakeups": self.wakeups,
             "useful_wakeups": self.useful_wakeups,
             "useful_share": self.useful_share,
+            "queueing_fires": self.queueing_fires,
+            "requests_each": self.requests_each,
             "overtakings": self.overtakings,
             "handoff_ms": {
                 "median": percentile(self.handoffs_ms, 50),

@@ -7,11 +7,12 @@ question open. No runs, or fewer than planned, are no proof.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from zkkit.bench.designs import Design
+from zkkit.bench.laws import Law, in_words
 from zkkit.bench.run import Run
 
 HERD_FROM = 5
@@ -39,10 +40,17 @@ class Judgement(NamedTuple):
     why: str
 
 
-def judge(designs: Sequence[Design], runs: Sequence[Run], *, stopped: str = "") -> Judgement:
+def judge(
+    designs: Sequence[Design],
+    runs: Sequence[Run],
+    *,
+    population: str = "own",
+    stopped: str = "",
+) -> Judgement:
     """The verdict over all runs; `stopped` says why some planned ones were not made."""
     counted = [run for run in runs if not run.void]
-    broken = [*_breaches(designs, counted), *_hidden_herds(designs, counted)]
+    laws = {design.name: design.law_of(population) for design in designs}
+    broken = [*_breaches(laws, counted), *_hidden_herds(laws, counted)]
     if broken:
         return Judgement(Verdict.BROKEN, f"The law is broken: {_first(broken)}.")
     doubts = list(_voids(runs))
@@ -50,40 +58,42 @@ def judge(designs: Sequence[Design], runs: Sequence[Run], *, stopped: str = "") 
         doubts.insert(0, stopped)
     if doubts or not runs:
         return Judgement(Verdict.UNKNOWN, f"Nobody knows: {_first(doubts or ['nothing was run'])}")
-    laws = "; ".join(_obeyed(design) for design in designs)
+    obeyed = "; ".join(f"{name}: {law.told()}" for name, law in laws.items())
     return Judgement(
         Verdict.HOLDS,
         f"The law holds: in all {len(runs)} runs clients and servers counted the same fires. "
-        f"{laws}.",
+        f"{obeyed}.",
     )
 
 
-def _breaches(designs: Sequence[Design], runs: Iterable[Run]) -> Iterator[str]:
-    laws = {design.name: design.law for design in designs}
+def _breaches(laws: Mapping[str, Law], runs: Iterable[Run]) -> Iterator[str]:
     for run in runs:
-        law = laws[run.design]
-        for what, measured, term in (
-            ("fires", run.fires, law.fires),
-            ("creates", run.creates, law.creates),
-        ):
-            predicted = term.of(run.contenders)
-            if not law.allows(measured, predicted):
+        for what, term in laws[run.design].terms().items():
+            measured = getattr(run, what)
+            if not term.allows(measured, run.contenders):
                 yield (
-                    f"{_name(run)}: {measured} {what}, where {law.relation} {predicted} are allowed"
+                    f"{_name(run)}: {measured} {in_words(what)}, where {term.relation} "
+                    f"{term.of(run.contenders)} are allowed"
                 )
 
 
-def _hidden_herds(designs: Sequence[Design], runs: Sequence[Run]) -> Iterator[str]:
-    """A bound is kept by doing nothing: what is no herd at all would obey the herd's law."""
-    for herd in (design for design in designs if not design.law.exact):
-        for queue in (design for design in designs if design.law.exact):
-            for run in runs:
-                usual = queue.law.fires.of(run.contenders)
-                if run.design == herd.name and run.contenders >= HERD_FROM and run.fires <= usual:
-                    yield (
-                        f"{_name(run)}: {run.fires} fires, "
-                        f"no more than the {usual} of the {queue.name} design"
-                    )
+def _hidden_herds(laws: Mapping[str, Law], runs: Sequence[Run]) -> Iterator[str]:
+    """A bound is kept by doing nothing: what is no herd at all would obey the herd's law.
+
+    A herd shows in its wakeups. (Not in its fires: in one session it has no more than a queue.) Or
+    in its requests: where nobody holds for long, most may miss most holds and not sleep at all.
+    """
+    queues = {name: law for name, law in laws.items() if law.wakeups.exact}
+    for run in runs:
+        if run.design in queues or run.contenders < HERD_FROM:
+            continue
+        for queue, law in queues.items():
+            wakeups, requests = law.wakeups.of(run.contenders), law.requests.of(run.contenders)
+            if run.wakeups <= wakeups and run.requests <= requests:
+                yield (
+                    f"{_name(run)}: {run.wakeups} wakeups and {run.requests} requests, "
+                    f"no more than the {wakeups} and {requests} of the {queue} design"
+                )
 
 
 def _voids(runs: Iterable[Run]) -> Iterator[str]:
@@ -95,13 +105,6 @@ def _voids(runs: Iterable[Run]) -> Iterator[str]:
     for reason, mine in by_reason.items():
         more = f" and {len(mine) - 1} more are" if len(mine) > 1 else " is"
         yield f"{_name(mine[0])}{more} void: {reason}"
-
-
-def _obeyed(design: Design) -> str:
-    law = design.law
-    return (
-        f"{design.name}: {law.relation} {law.fires.formula} fires and {law.creates.formula} creates"
-    )
 
 
 def _name(run: Run) -> str:

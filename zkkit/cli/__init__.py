@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import zkkit
-from zkkit.cli import compare, demo, doctor, ensemble, recorder, sim
+from zkkit.cli import bench, compare, demo, doctor, ensemble, sim
 from zkkit.errors import ZkkitError
 
 UNKNOWN = 2
@@ -28,6 +28,7 @@ examples:
   zkkit demo                              three servers, two designs, one picture
   zkkit compare --contenders 2,5,50       the numbers of contenders you like
   zkkit compare --hosts zk1:2181,zk2:2181 on servers that are there already
+  zkkit bench locks                       zkkit, kazoo and Java Curator, in turn
   zkkit bench recorder                    what recording costs
   zkkit sim gallery                       mistakes in locks, and the shortest story of each
   zkkit ensemble up                       three servers that stay, to break and mend
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     demo.add_to(commands)
     compare.add_to(commands)
-    recorder.add_to(commands)
+    bench.add_to(commands)
     sim.add_to(commands)
     ensemble.add_to(commands)
     doctor.add_to(commands)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from zkkit.bench.compare import Outcome, Plan, compare
-from zkkit.bench.designs import DESIGNS, Design
+from zkkit.bench.designs import HERD, SEQUENTIAL, Design
+from zkkit.bench.laws import POPULATIONS
 from zkkit.bench.results import ResultsDirectory, as_json, results, server_metrics
 from zkkit.bench.run import Run
 from zkkit.bench.verdict import Verdict
@@ -24,13 +25,25 @@ from zkkit.show.progress import Progress
 from zkkit.show.table import paint, pairs
 
 _DESCRIPTION = """\
-N contenders, each with a session of its own, queue behind one holder; then each acquires once.
-Fires are counted by the clients and by the servers, and compared with the law.
+N contenders queue behind one holder; then each acquires once. Fires are counted by the clients and
+by the servers, wakeups by the clients, and compared with the law.
+
+exclusive locks:
+  herd             all watch one node, all try again
+  children-watch   a line that everybody watches as a whole
+  sequential       a line in which each watches the one before it
+
+readers and writers (of N contenders the first half write, the others read):
+  rw-herd          a line that everybody watches as a whole
+  rw-first         each reader watches the first writer before it, as Curator's do
+  rw               each reader watches the last writer before it
 """
 _EPILOG = """\
 examples:
   zkkit compare
   zkkit compare --contenders 5,50 --repeats 10 --medium disk
+  zkkit compare --designs herd,children-watch,sequential --population shared
+  zkkit compare --designs rw-herd,rw-first,rw
   zkkit compare --hosts 127.0.0.1:2181,127.0.0.1:2182 --name ours
 
 exit codes:
@@ -52,9 +65,17 @@ def add_to(commands: Any) -> None:
     own.add_argument(
         "--designs",
         type=arguments.designs,
-        default=tuple(DESIGNS.values()),
+        default=(HERD, SEQUENTIAL),
         metavar="NAMES",
-        help=f"of {', '.join(DESIGNS)} (default: all)",
+        help="exclusive ones, or those of readers and writers (default: herd,sequential)",
+    )
+    own.add_argument(
+        "--population",
+        choices=tuple(POPULATIONS),
+        default="own",
+        help="the contenders: "
+        + ", or ".join(f"{does} ({name})" for name, does in POPULATIONS.items())
+        + " (default: own)",
     )
     own.add_argument("--hosts", type=arguments.hosts, help="servers that are there already")
     own.add_argument(
@@ -103,7 +124,8 @@ def add_options(own: argparse.ArgumentParser, *, name: str, repeats: int) -> Non
 
 def plan_of(given: argparse.Namespace, designs: Sequence[Design]) -> Plan:
     """The plan that the options ask for."""
-    return Plan(tuple(designs), given.contenders, given.repeats, given.seed, given.hold)
+    population = getattr(given, "population", "own")
+    return Plan(tuple(designs), given.contenders, given.repeats, given.seed, given.hold, population)
 
 
 def _command(own: argparse.ArgumentParser, given: argparse.Namespace) -> int:
@@ -156,6 +178,7 @@ def command_line(given: argparse.Namespace, plan: Plan) -> str:
     """The command that does the same again."""
     words = ["zkkit", "compare"]
     words += ["--designs", ",".join(design.name for design in plan.designs)]
+    words += ["--population", plan.population]
     words += ["--contenders", ",".join(map(str, plan.contenders))]
     words += ["--repeats", str(plan.repeats), "--hold", f"{plan.hold * 1e3:g}"]
     words += ["--seed", str(plan.seed), "--name", given.name]
@@ -191,5 +214,5 @@ def _tell(outcome: Outcome, document: dict[str, Any], home: Path, excuse: str) -
 
 
 def _describe(run: Run) -> str:
-    text = f"{run.design}, {run.contenders} contenders: {run.fires} fires"
+    text = f"{run.design}, {run.contenders} contenders: {run.fires} fires, {run.wakeups} wakeups"
     return f"{text} (void)" if run.void else text

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from zkkit.bench.peers.curator_jars import find_curator
 from zkkit.ensemble import engine, install
 from zkkit.ensemble.errors import EnsembleError
 from zkkit.ensemble.ports import Reservation
+from zkkit.errors import ZkkitError
 from zkkit.show.table import paint
 
 _DESCRIPTION = """\
@@ -78,6 +80,7 @@ def examine() -> Iterator[Finding]:
     yield _package("pandas", "poor", "not installed: no data frames", "pip install 'zkkit[lab]'")
     yield _asked("Java", _java)
     yield _asked("ZooKeeper", _zookeeper)
+    yield _curator()
     yield _asked("engine", _engine)
     yield _asked("compose", _compose)
     yield _asked("image", _image)
@@ -146,6 +149,14 @@ def _java() -> Finding:
 def _zookeeper() -> Finding:
     found = install.find_zookeeper()
     return Finding("ZooKeeper", "ok", f"{found.version} ({found.home})")
+
+
+def _curator() -> Finding:
+    try:
+        found = find_curator()
+    except ZkkitError as error:
+        return Finding("Curator", "poor", f"{error.message}: not beside Java's", error.hint)
+    return Finding("Curator", "ok", f"{found.version} ({found.jars[0].parent})")
 
 
 def _engine() -> Finding:

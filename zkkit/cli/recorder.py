@@ -27,10 +27,9 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to a parser's commands."""
-    bench = commands.add_parser("bench", help="measure zkkit itself")
-    own = bench.add_subparsers(title="benchmarks", metavar="WHAT", required=True).add_parser(
+def add_to(benchmarks: Any) -> None:
+    """Add the command to the benchmarks."""
+    own = benchmarks.add_parser(
         "recorder",
         help="what recording costs",
         description=_DESCRIPTION,

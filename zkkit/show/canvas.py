@@ -46,7 +46,12 @@ class Look(NamedTuple):
     marker: str
 
 
-_LOOKS = {"herd": Look(ORANGE, "^"), "sequential": Look(BLUE, "o")}
+_LOOKS = {
+    "herd": Look(ORANGE, "^"),
+    "sequential": Look(BLUE, "o"),
+    "rw-herd": Look(ORANGE, "^"),
+    "rw": Look(BLUE, "o"),
+}
 _OTHERS = (Look(GREEN, "s"), Look(PINK, "D"), Look(YELLOW, "v"))
 
 

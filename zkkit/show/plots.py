@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zkkit.show import canvas
-from zkkit.show.findings import Figure, Results, title
+from zkkit.show.findings import Figure, Results, shown, sign, title
 
 _DODGE = 0.008  # how far the designs stand beside each other, as a part of the axis
 
@@ -16,32 +16,50 @@ def compare_png(results: Results) -> bytes:
     with canvas.style():
         figure = canvas.start(canvas.HEIGHT)
         left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1.15, 1)})
-        figure.subplots_adjust(left=0.065, right=0.88, top=0.775, bottom=0.2, wspace=0.6)
+        looks = canvas.looks(results["plan"]["designs"])
+        _make_room(figure, results, looks)
         heading = figure.text(canvas.MARGIN, 0.945, title(results), fontweight="bold", va="center")
         canvas.fit(figure, heading, largest=17)
         figure.text(
             canvas.MARGIN, 0.02, _footer(results), fontsize=9, color=canvas.MUTED, va="bottom"
         )
-        looks = canvas.looks(results["plan"]["designs"])
-        _draw_fires(left, results, looks)
+        _draw_counts(left, results, looks)
         _draw_handoffs(right, results, looks)
         return canvas.as_png(figure)
 
 
-def _draw_fires(axes: Any, results: Results, looks: Mapping[str, canvas.Look]) -> None:
-    prepare(axes, results, "Watches fired in one run", "fires")
-    ends = []
+def _make_room(figure: Any, results: Results, looks: Mapping[str, canvas.Look]) -> None:
+    """Room for the names at the right ends of the lines, as much as the longest needs."""
+    what = shown(results)
+    names = max(map(len, looks))
+    labels = max(names + 5, *(len(results["laws"][name][what]["formula"]) + 6 for name in looks))
+    figure.subplots_adjust(
+        left=0.065,
+        right=0.88 - 0.006 * max(0, names - len("sequential")),
+        top=0.775,
+        bottom=0.2,
+        wspace=max(0.6, 0.041 * labels),
+    )
+
+
+def _draw_counts(axes: Any, results: Results, looks: Mapping[str, canvas.Look]) -> None:
+    what = shown(results)
+    heading = "Watches fired in one run" if what == "fires" else "Actors woken in one run"
+    prepare(axes, results, heading, what)
+    ends, drawn = [], set()
     for name, look in looks.items():
-        mine, law = of_design(results, name), results["laws"][name]
+        mine, law = of_design(results, name), results["laws"][name][what]
         if not mine:
             continue
         xs, ys = zip(*law["curve"], strict=True)
-        axes.plot(xs, ys, color=look.colour, lw=1.6, ls=(0, (4, 2)), zorder=2)
-        _points(axes, mine, "fires", look, line=False)
-        last = mine[-1]
-        sign = "=" if law["relation"] == "exactly" else "≤"
-        text = f"{name}: {canvas.short(last['fires']['median'])}\nlaw {sign} {law['fires']}"
-        ends.append((last["fires"]["median"], text, look))
+        # Two designs may have one law, and one count: neither line nor point hides the other.
+        dashes = (2, 4) if law["formula"] in drawn else (4, 2)
+        drawn.add(law["formula"])
+        axes.plot(xs, ys, color=look.colour, lw=1.6, ls=(0, dashes), zorder=2)
+        _points(axes, mine, what, look, line=False, hollow=len(looks) > 2)
+        height = mine[-1][what]["median"]
+        text = f"{name}: {canvas.short(height)}\nlaw {sign(law)} {law['formula']}"
+        ends.append((height, text, look))
     axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
     canvas.label_ends(axes, ends)
 
@@ -91,6 +109,7 @@ def _points(
     *,
     line: bool,
     shift: float = 0.0,
+    hollow: bool = False,
 ) -> None:
     spreads = [f[what] for f in figures]
     by = shift * 2 * _DODGE * axes.get_xlim()[1]
@@ -103,12 +122,14 @@ def _points(
         ],
         color=look.colour,
         marker=look.marker,
-        markersize=8.5,
-        markeredgecolor="white",
+        markersize=9.5 if hollow else 8.5,
+        markerfacecolor="none" if hollow else look.colour,
+        markeredgecolor=look.colour if hollow else "white",
+        markeredgewidth=2.0 if hollow else 1.0,
         linestyle="-" if line else "none",
         linewidth=2,
         elinewidth=1.4,
-        capsize=3.5,
+        capsize=0 if hollow else 3.5,
         clip_on=False,
         zorder=3,
     )
@@ -128,6 +149,10 @@ def _footer(results: Results) -> str:
         f"{results['ensemble']['size']} x ZooKeeper {results['ensemble']['zookeeper']}, "
         f"seed {plan['seed']}."
     )
+    if plan["readers"]:
+        text += " Of N contenders W = N/2 write, R read."
+    if plan["population"] == "shared":
+        text += " All are threads on one lock object."
     saturated = sum(run["saturated"] for run in results["runs"])
     if saturated:
         text += f" In {saturated} of {len(results['runs'])} runs the client's CPU was saturated."

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zkkit.show import canvas, plots
-from zkkit.show.findings import Results
+from zkkit.show.findings import Results, sign
 
 __all__ = ["Guess", "finding", "png", "predict"]
 
@@ -85,10 +85,10 @@ def finding(results: Results, guess: Guess) -> str:
     parts = []
     for figure in results["figures"]:
         if figure["contenders"] == most:
-            law = figure["law"]
+            law = figure["law"]["fires"]
             measured = canvas.short(figure["fires"]["median"])
             parts.append(
-                f"{figure['design']} fired {measured} (law: {law['relation']} {law['fires']:,})"
+                f"{figure['design']} fired {measured} (law: {law['relation']} {law['count']:,})"
             )
     return f"{most} contenders: {'; '.join(parts)}. {whose} for the herd: {guess.value:,}"
 
@@ -150,7 +150,7 @@ def _heading(results: Results, guess: Guess) -> str:
 def _draw(axes: Any, results: Results) -> list[tuple[float, str, Any]]:
     ends: list[tuple[float, str, Any]] = []
     for name, look in canvas.looks(results["plan"]["designs"]).items():
-        mine, law = plots.of_design(results, name), results["laws"][name]
+        mine, law = plots.of_design(results, name), results["laws"][name]["fires"]
         xs, ys = zip(*law["curve"], strict=True)
         axes.plot(xs, ys, color=look.colour, lw=1.6, ls=(0, (4, 2)), zorder=2)
         spreads = [(f["contenders"], f["fires"]) for f in mine]
@@ -173,8 +173,8 @@ def _draw(axes: Any, results: Results) -> list[tuple[float, str, Any]]:
             zorder=3,
         )
         last = mine[-1]
-        sign = "=" if law["relation"] == "exactly" else "≤"
         measured = canvas.short(last["fires"]["median"])
-        text = f"{name}: {measured}\nlaw {sign} {law['fires']} = {last['law']['fires']:,}"
+        bound = f"{sign(law)} {law['formula']} = {last['law']['fires']['count']:,}"
+        text = f"{name}: {measured}\nlaw {bound}"
         ends.append((last["fires"]["median"], text, look))
     return ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from zkkit.bench.laws import POPULATIONS
 from zkkit.show import findings
 from zkkit.show.findings import Results
 from zkkit.show.page import facts, page, picture, small, table, verdict
@@ -13,7 +14,7 @@ from zkkit.show.page import facts, page, picture, small, table, verdict
 def html(results: Results, pictures: Mapping[str, bytes]) -> str:
     """The page; `pictures` are PNG files by name, drawn for the same results."""
     finding = findings.title(results)
-    designs = " and ".join(results["plan"]["designs"])
+    designs = ", ".join(results["plan"]["designs"])
     return page(
         title=finding,
         heading=f"Designs of a lock, compared: {designs}",
@@ -36,20 +37,20 @@ def html(results: Results, pictures: Mapping[str, bytes]) -> str:
 
 def _explanation(results: Results) -> str:
     items = "".join(
-        f"<li><b>{escape(name)}</b>: {escape(law['does'])}. The law: {law['relation']} "
-        f"{escape(law['fires'])} fires and {escape(law['creates'])} creates.</li>"
+        f"<li><b>{escape(name)}</b>: {escape(law['does'])}. The law: {escape(law['told'])}.</li>"
         for name, law in results["laws"].items()
     )
+    plan = results["plan"]
+    wants = "; the first half of them to write, the others to read" if plan["readers"] else ""
     return (
-        "<p>One session holds a lock. N contenders, each with a session of its own, queue behind "
-        "it; then it lets go, and each of them acquires the lock once. How many watches fire?</p>"
-        f"<ul>{items}</ul>"
+        f"<p>One session holds a lock. N contenders, {POPULATIONS[plan['population']]}, queue "
+        f"behind it{wants}. Then it lets go, and each of them acquires the lock once. How many "
+        f"watches fire, and how many actors wake?</p><ul>{items}</ul>"
     )
 
 
 def _figures(results: Results) -> str:
     figures = results["figures"]
-    notes = list(findings.LEGEND)
-    if any(figure["saturated"] for figure in figures):
-        notes.append(findings.SATURATED_NOTE)
-    return table(findings.HEADERS, map(findings.cells, figures)) + small(notes)
+    counts = table(findings.HEADERS, map(findings.cells, figures))
+    times = table(findings.TIME_HEADERS, map(findings.time_cells, figures))
+    return counts + times + small(findings.notes(results))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MultiFailed, NotHeld, Unsupported
+from ...errors import ConnectionLost, MultiFailed, NotHeld, Unsupported
 from ...scripting import Recipe, Returnable, S, script
 from ...steps import Check, Exists, Multi, MultiOp, Node, Script, Stat
 
@@ -65,9 +65,13 @@ class Hold(Recipe[S], Returnable):
 
     @script
     def check(self) -> Script[bool]:
-        """Ask the server: is our lock node still there, and ours?"""
-        stat = yield from Exists(self.path)
-        return stat is not None and stat.czxid == self.czxid
+        """Ask the server: is our lock node still there, and ours? Outlives a broken connection."""
+        while True:
+            try:
+                stat = yield from Exists(self.path)
+                return stat is not None and stat.czxid == self.czxid
+            except ConnectionLost:
+                continue
 
     @script
     def release(self) -> Script[None]:

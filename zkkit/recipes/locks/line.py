@@ -1,6 +1,7 @@
 """Standing in line: what all locks made of sequential nodes share.
 
     <directory>                                 a container: the server removes it when empty
+                                                (in kazoo's layout a plain node, which stays)
       <owner's mark><kind><number>              one node for each contender
 
 A contender creates its node and lists the children in one flight, then waits for its turn. However
@@ -27,12 +28,14 @@ LAST_NUMBER = 2**31 - 1
 
 
 class Layout(NamedTuple):
-    """How nodes are named: the owner's mark before, and the kinds of contenders."""
+    """How nodes are named: the owner's mark before, and the kinds of contenders; and what the
+    directory is."""
 
     mark: Callable[[str, str], str]
     exclusive: str
     read: str
     write: str
+    parents: Mode = Mode.CONTAINER
 
 
 CURATOR = Layout(protected, exclusive="lock-", read="__READ__", write="__WRIT__")
@@ -41,6 +44,7 @@ KAZOO = Layout(
     exclusive="__lock__",
     read="__rlock__",
     write="__lock__",
+    parents=Mode.PERSISTENT,  # kazoo makes sure of them once, and fails if they are ever reaped
 )
 LAYOUTS = {"curator": CURATOR, "kazoo": KAZOO}
 
@@ -78,7 +82,7 @@ class Line(NamedTuple):
         try:
             listing = Children(self.directory, watch)
             node, names = yield from create_protected(
-                self.directory, name, listing, data=data, mode=mode
+                self.directory, name, listing, data=data, mode=mode, parents=self.layout.parents
             )
             if isinstance(names, ZkkitError):
                 raise names

@@ -69,6 +69,7 @@ class RevocableLock(OwnedLock[S]):
             except ConnectionLost:
                 continue
             except (NoNode, SessionLost):
+                yield from Note((self, "listener"), None)  # the next hold gets one of its own
                 return
 
     def _closing(self) -> Script[None]:

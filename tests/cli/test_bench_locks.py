@@ -1,0 +1,135 @@
+"""`zkkit bench locks`: options, files, and what it says without Java."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zkkit import cli
+from zkkit.bench import locks_peers
+from zkkit.bench.locks_cells import Cell, Speeds
+from zkkit.bench.locks_rows import Planned
+from zkkit.bench.peers.curator_jars import CuratorMissing
+from zkkit.cli import locks_speed
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--sessions 1,10", "one session does not contend: give 2 or more"),
+        ("--sessions 999", "give 1 to 250"),
+        ("--sessions x", "'x' is no whole number"),
+        ("--seconds 0", "'0' is no time from 0.05 to 60 seconds"),
+        ("--seconds nan", "'nan' is no time"),
+        ("--repeats 0", "give 1 or more"),
+        ("--hosts a:1 --medium disk", "--medium is for servers of our own"),
+        ("--name ../up", "cannot name a directory"),
+    ],
+)
+def test_bad_input(
+    words: str,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is wrong is named, with what would be right; exit 2, and nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        cli.main(["bench", "locks", *words.split()])
+    assert end.value.code == 2
+    assert sentence in capsys.readouterr().err.replace("\n", " ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "locks", "--help"])
+    assert "examples:\n  zkkit bench locks" in capsys.readouterr().out
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*given: object) -> None:
+        raise CuratorMissing("no Java Curator here", hint="apt-get install it")
+
+    monkeypatch.setattr(locks_peers, "JavaPeer", missing)
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of measuring for minutes, make up figures: zkkit 300 a second, the others 200."""
+
+    def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
+        speeds = Speeds(plan, {name: "1.0" for name in plan.peers})
+        for planned in plan.cells(plan.rows):
+            speeds.cells.append(_made_up(planned))
+            on_cell(speeds.cells[-1])
+        return speeds
+
+    monkeypatch.setattr(locks_speed, "measure", measure)
+
+
+def _made_up(planned: Planned) -> Cell:
+    rate = 300.0 if planned.peer == "zkkit" else 200.0
+    return Cell(planned, 200, rate, 0.01, 1.0, 0.95, {"node1": 0.1})
+
+
+def test_without_java(
+    zk_hosts: str,
+    tmp_path: Path,
+    no_java: None,
+    quickly: None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Java's column is left out, with the command that would bring it; all else is there."""
+    words = ("--hosts", zk_hosts, "--sessions", "2,3", "--repeats", "2", "--results", str(tmp_path))
+    assert cli.main(["bench", "locks", *words]) == 0
+    said = capsys.readouterr()
+    assert "Java Curator is left out: no Java Curator here" in said.err
+    assert "apt-get install it" in said.err
+    assert "zkkit : kazoo" in said.out and "zkkit : Curator" not in said.out
+    assert "1.50 (1.50..1.50)" in said.out
+    assert "300*" in said.out and "* the client used over 90 % of one core" in said.out
+    assert (
+        "With 3 sessions on one mutex zkkit acquires about 1.50 times as often as kazoo."
+        in said.out
+    )
+    home = tmp_path / "bench-locks" / "latest"
+    assert {path.name for path in home.iterdir()} == {
+        "results.json", "report.html", "ratios.png", "figures.md"
+    }  # fmt: skip
+    document = json.loads((home / "results.json").read_text())
+    assert (document["schema"], document["experiment"]) == ("zkkit.results", "locks")
+    assert document["verdict"] is True
+    assert document["plan"]["seed"] == 1
+    assert len(document["runs"]) == 7 * 2 * 2
+    assert (
+        f"zkkit bench locks --sessions 2,3 --repeats 2 --seconds 1 --seed 1 --name bench-locks \
+--hosts {zk_hosts}"
+        in document["command"]
+    )
+    assert (
+        "| mutex, 3 sessions | 300\\* | 200\\* | 1.50 (1.50..1.50) |"
+        in (home / "figures.md").read_text()
+    )
+    page = (home / "report.html").read_text()
+    assert "How fast locks are" in page and "1.50 (1.50..1.50)" in page
+
+
+def test_an_overlap_is_exit_1(
+    zk_hosts: str, tmp_path: Path, no_java: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock that lets two in is told by the exit code, whatever its speed."""
+
+    def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
+        broken = Planned(plan.rows[0], "kazoo", 0)
+        return Speeds(plan, cells=[Cell(broken, 2, 9.0, 0.01, 1.0, 0.5, {}, overlap="a and b")])
+
+    monkeypatch.setattr(locks_speed, "measure", measure)
+    words = ("--hosts", zk_hosts, "--results", str(tmp_path))
+    assert cli.main(["bench", "locks", *words]) == 1
+    document = json.loads((tmp_path / "bench-locks" / "latest" / "results.json").read_text())
+    assert document["verdict"] is False

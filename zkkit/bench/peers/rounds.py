@@ -1,0 +1,67 @@
+"""Acquire, hold, release, again and again: the same loop for every lock, in every language.
+
+Times are nanoseconds of the machine's monotonic clock, `time.monotonic_ns()`. Java's
+`System.nanoTime()` reads the same one, so holds of processes of one machine can be laid side by
+side.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+NO_LIMIT = sys.maxsize  # of rounds, or a time that never comes; fits Java's long
+
+
+class Round(NamedTuple):
+    """When a contender asked, was granted, began to release, and had released."""
+
+    asked_ns: int
+    acquired_ns: int
+    released_ns: int
+    done_ns: int
+
+
+class Plan(NamedTuple):
+    """From `start_ns` on, at most `rounds` of them, none begun after `until_ns`."""
+
+    start_ns: int
+    rounds: int = NO_LIMIT
+    until_ns: int = NO_LIMIT
+    hold_ns: int = 0
+
+
+class CanContend(Protocol):
+    """A lock and whoever acquires it, in whatever language."""
+
+    def begin_contend(self, plan: Plan) -> Callable[[], list[Round]]:
+        """Begin to do as planned; what it gives waits for the end, and gives the rounds."""
+
+
+def contend_all(contenders: Sequence[CanContend], plan: Plan) -> list[list[Round]]:
+    """Let all of them contend at once; the rounds of each."""
+    running = [contender.begin_contend(plan) for contender in contenders]
+    return [ended() for ended in running]
+
+
+def contend(
+    acquire: Callable[[], object], release: Callable[[], object], plan: Plan
+) -> list[Round]:
+    """Do as planned in this thread."""
+    found: list[Round] = []
+    _sleep_until(plan.start_ns)
+    while len(found) < plan.rounds and (asked := time.monotonic_ns()) < plan.until_ns:
+        acquire()
+        acquired = time.monotonic_ns()
+        _sleep_until(acquired + plan.hold_ns)
+        released = time.monotonic_ns()
+        release()
+        found.append(Round(asked, acquired, released, time.monotonic_ns()))
+    return found
+
+
+def _sleep_until(when_ns: int) -> None:
+    while (left := when_ns - time.monotonic_ns()) > 0:
+        time.sleep(left / 1e9)
