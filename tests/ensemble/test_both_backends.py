@@ -315,7 +315,7 @@ def test_cutting_and_healing_twice_is_harmless(breakable: Ensemble) -> None:
     breakable.cut(node)
     breakable.cut(node)
     breakable.heal(node)
-    assert whole(breakable)
+    assert eventually(lambda: whole(breakable))
 
 
 def test_hold_on_a_cut_leader_is_invalidated(breakable: Ensemble, zk_path: str) -> None:

@@ -73,15 +73,35 @@ def open_session(front: Front, zk_hosts: str) -> Iterator[Callable[..., Any]]:
         front.close(session)
 
 
+class Witness(KazooClient):
+    """A plain kazoo client that sees what has been written by now: its server may lag."""
+
+    def get(self, path: str, *rest: Any) -> Any:
+        self.sync("/")
+        return super().get(path, *rest)
+
+    def exists(self, path: str, *rest: Any) -> Any:
+        self.sync("/")
+        return super().exists(path, *rest)
+
+    def get_children(self, path: str, *rest: Any) -> Any:
+        self.sync("/")
+        return super().get_children(path, *rest)
+
+    def get_acls(self, path: str) -> Any:
+        self.sync("/")
+        return super().get_acls(path)
+
+
 @pytest.fixture
-def witness(zk_hosts: str) -> Iterator[KazooClient]:
-    """A plain kazoo client that looks at the nodes from outside."""
+def witness(zk_hosts: str) -> Iterator[Witness]:
+    """Looks at the nodes from outside."""
     if "gevent" in HERE:
         from kazoo.handlers.gevent import SequentialGeventHandler
 
-        client = KazooClient(zk_hosts, handler=SequentialGeventHandler())
+        client = Witness(zk_hosts, handler=SequentialGeventHandler())
     else:
-        client = KazooClient(zk_hosts)
+        client = Witness(zk_hosts)
     client.start()
     yield client
     client.stop()

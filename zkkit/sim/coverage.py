@@ -56,7 +56,7 @@ class Cast(NamedTuple):
 
     def __str__(self) -> str:
         where = ", one session" if self.shared else ""
-        bound = "" if self.preemptions is None else f", {self.preemptions} preemptions"
+        bound = "" if self.preemptions is None else f", preemptions up to {self.preemptions}"
         return f"{self.name}: {len(self.lives)}{where}{bound}"
 
     def world(self, deadline: float | None) -> World:
@@ -196,13 +196,14 @@ CASTS = (
     ],
     Cast("Lock", (_LOCK,) * 2, _at_most(1), _POOL),
     Cast("Lock", (_LOCK,) * 2, _at_most(1), _POOL, shared=True),
-    Cast("Lock", (_LOCK,) * 3, _at_most(1), _POOL, preemptions=2),
-    Cast("Semaphore, 2 leases", (_LEASE,) * 3, _at_most(2), _POOL, preemptions=2),
+    Cast("Lock", (_LOCK,) * 3, _at_most(1), _POOL, preemptions=1),
+    Cast("Semaphore, 2 leases", (_LEASE,) * 3, _at_most(2), _POOL, preemptions=1),
     Cast("Semaphore, 2 leases, both at once", (taking_two, _LEASE), _at_most(2), _POOL),
     Cast("Semaphore, SharedCount 1", (_COUNTED,) * 2, _at_most(1), _POOL),
     Cast("ReadWriteLock, reader and writer", (_READ, writing), _readers_and_writers),
     Cast("ReadWriteLock, 2 readers and a writer", (_READ, _READ, writing), _readers_and_writers),
-    Cast("the same, first-writer", (_FIRST, _FIRST, writing), _readers_and_writers),
+    Cast("the same, 2 writers and a reader", (writing, writing, _READ), _readers_and_writers),
+    Cast("the same, by first-writer", (writing, writing, _FIRST), _readers_and_writers),
     Cast("ReadWriteLock, downgrade and writer", (downgrading, writing), _readers_and_writers),
     Cast(
         "HerdReadWriteLock, 2 readers and a writer",
@@ -210,7 +211,7 @@ CASTS = (
         _naive_readers_and_writers,
     ),
     Cast("MultiLock of two", (_BOTH,) * 2, _fair, ("/a", "/b")),
-    Cast("MultiLock of two", (_BOTH,) * 3, _fair, ("/a", "/b"), preemptions=2),
+    Cast("MultiLock of two", (_BOTH,) * 3, _fair, ("/a", "/b"), preemptions=1),
 )
 
 

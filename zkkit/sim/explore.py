@@ -241,9 +241,9 @@ class _Search:
                 if wrong:
                     # Before asking whether the state is known: the way here may be what is wrong.
                     return verdict(False, wrong, key, event)
-                known = came.get(after, _UNKNOWN)
-                if known is _UNKNOWN:
-                    came[after] = (key, event, depth + 1)
+                new = (key, event, depth + 1)
+                known = came.setdefault(after, new)  # hashed once: that is what takes the time
+                if known is new:
                     queue.append((after, depth + 1))
                 elif rounds_matter and place < own and (known is None or known[2] <= depth):
                     suspects.setdefault(after, (key, event))
@@ -295,7 +295,6 @@ class _Search:
         return Verdict(None, len(seen), events, time.perf_counter() - began, bounds)
 
 
-_UNKNOWN: Any = object()
 _AT_LEISURE = ("work", "close")  # whoever does these takes as long as it likes
 
 

@@ -27,22 +27,27 @@ class Rounds:
 
     def trapped(self, state: State) -> str | None:
         """Who goes round for ever from here, and where; None if all can come to an end."""
-        came: dict[State, State | None] = {state: None}
-        ahead = [state]
-        while ahead:
-            here = ahead.pop()
-            moves = self._machine.moves(here)
-            if not moves or here in self._fine:
-                way: State | None = here
-                while way is not None:
-                    self._fine.add(way)
-                    way = came[way]
-                return None
-            for after in self._next(here):
-                if after not in came:
-                    came[after] = here
-                    ahead.append(after)
-        return self._tell(self._innermost(state))
+        seen = {state}
+        way = [(state, iter(self._machine.moves(state)))]
+        while way:
+            here, moves = way[-1]
+            if here in self._fine:
+                break
+            # One way at a time: the first one tried usually leads out.
+            move = next(moves, None)
+            if move is None:
+                if not self._machine.moves(here):
+                    break
+                way.pop()
+                continue
+            after = self._after(here, move)
+            if after not in seen:
+                seen.add(after)
+                way.append((after, iter(self._machine.moves(after))))
+        if not way:
+            return self._tell(self._innermost(state))
+        self._fine.update(each for each, _ in way)
+        return None
 
     def _next(self, state: State) -> list[State]:
         return [self._after(state, move) for move in self._machine.moves(state)]
