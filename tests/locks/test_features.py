@@ -175,3 +175,28 @@ def test_repr_of_several(front, open_session, zk_path):
     assert f"{zk_path}/a" in repr(lock) and f"{zk_path}/b" in repr(lock)
     assert all(each.path in repr(hold) for each in holds_of(hold))
     lock.release()
+
+
+def test_a_waiter_pushed_out_of_the_line(front, open_session, zk_path, witness, when):
+    """Somebody removes the place of the one who waits for a lease, so a second one comes to wait
+    beside it: they are let in one after the other, and never wait for each other."""
+    sessions = [open_session() for _ in range(3)]
+    first, second, third = (Semaphore(session, zk_path, 1) for session in sessions)
+    owner, one, two = front.actors(3)
+    owner.call(lambda: first.acquire())
+    waiting = when(sessions[1], watch_set=1)
+    early = one.begin(lambda: second.acquire())
+    waiting.wait()
+    waiting = when(sessions[2], watch_set=1)
+    late = two.begin(lambda: third.acquire())
+    waiting.wait()
+    again = when(sessions[2], watch_set=1)
+    line = zk_path + "/locks/"
+    witness.delete(line + min(witness.get_children(line[:-1]), key=lambda name: name[-10:]))
+    again.wait()  # the second one watches the leases now
+    owner.call(lambda: first.release())
+    assert early.result(10).valid
+    assert not late.done()
+    one.call(lambda: second.release())
+    assert late.result(10).valid
+    two.call(lambda: third.release())

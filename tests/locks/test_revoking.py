@@ -9,7 +9,7 @@ from fronts import eventually
 from kinds import READ, REENTRANT, WRITE, over
 from test_faults import kill_session
 
-from zkkit import ReentrantLock, revoke
+from zkkit import ReadWriteLock, ReentrantLock, revoke
 
 
 @pytest.mark.parametrize("early", [True, False], ids=["before", "while-holding"])
@@ -58,6 +58,21 @@ def test_only_requests_are_told(front, open_session, zk_path, witness, left_clea
     owner.call(lambda: revoke(session, again.path))
     owner.call(lambda: lock.release())
     assert asked == [1, 1]
+
+
+def test_two_readers_of_one_lock_object(front, open_session, zk_path):
+    """Each hold is listened for by itself: one reader's release does not deafen the other."""
+    session = open_session()
+    lock = ReadWriteLock(session, zk_path).read
+    one, two = front.actors(2)
+    asked: list[int] = []
+    one.call(lambda: lock.on_revoke(lambda: asked.append(1)))
+    one.call(lambda: lock.acquire())
+    hold = two.call(lambda: lock.acquire())
+    one.call(lambda: lock.release())
+    two.call(lambda: revoke(session, hold.path))
+    assert eventually(lambda: asked == [1], 10)
+    two.call(lambda: lock.release())
 
 
 def test_a_callback_that_raises(front, open_session, zk_path, left_clean):

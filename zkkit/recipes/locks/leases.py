@@ -4,8 +4,8 @@
     <path>/leases/_c_<guid>-lease-0000000011     one node for each lease that is taken
 
 1. Stand in line in `locks`.
-2. First: create the lease nodes and list `leases`, in one flight. If there are no more of them than
-   the limit allows, they are ours. Otherwise wait until a lease is returned or the limit changes.
+2. First: create the lease nodes and list `leases`, in one flight. If fewer leases than the limit
+   are ahead of each, they are ours. Otherwise wait until one is returned or the limit changes.
 3. Leave the line; that is not waited for.
 
 So at most one contender at a time has leases that are not granted, and it alone watches. Several
@@ -18,8 +18,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...errors import NoNode, SessionLost, ZkkitError
-from ...paths import join, sequence_of, split
+from ...errors import SessionLost, ZkkitError
+from ...paths import join
 from ...steps import Children, Create, Get, Guid, Mode, Node, Request, Script, Spawn, Together, Wait
 from ..counters.shared_count import SharedCount
 from ..shared import all_of, create_protected, delete_surely, find_protected, read_all, withdraw
@@ -60,22 +60,24 @@ class Pool(NamedTuple):
 
     def _take_first(self, count: int, data: bytes, blocking: bool) -> Script[Any]:
         """The same for whoever is first in line."""
+        leases = Line(self.directory, (KIND,))
         names = []
         for _ in range(count):
             names.append(CURATOR.mark((yield from Guid()), KIND))
         nodes: list[Node] = []
         try:
             nodes, seen = yield from self._create(names, data)
+            for node in nodes:
+                leases.check_number(node)
             watching = False
             while True:
                 listed = seen[0]
-                limit = yield from self._limit(seen[1:])
                 if isinstance(listed, ZkkitError):
                     raise listed
-                for node in nodes:
-                    if split(node.path)[1] not in listed:
-                        raise NoNode(node.path)  # somebody removed it: begin again
-                if sum(sequence_of(name, KIND) is not None for name in listed) <= limit:
+                limit = yield from self._limit(seen[1:])
+                # Who is ahead counts, not how many there are: whatever somebody does by hand to the
+                # line, two that wait here never wait for each other.
+                if all(len(leases.ahead_of(node, listed)) < limit for node in nodes):
                     return tuple(nodes)
                 if not blocking:
                     break

@@ -86,7 +86,7 @@ class Line(NamedTuple):
             )
             if isinstance(names, ZkkitError):
                 raise names
-            self._check_number(node)
+            self.check_number(node)
             if (yield from wait_turn(node, names)):
                 return node
         except BaseException as error:
@@ -96,7 +96,7 @@ class Line(NamedTuple):
         yield from withdraw(self.directory, name, node, lasting=lasting)
         return None
 
-    def _check_number(self, node: Node) -> None:
+    def check_number(self, node: Node) -> None:
         """Refuse a number that somebody else may get as well.
 
         A server whose counter has come to its end gives the last number again and again (seen on

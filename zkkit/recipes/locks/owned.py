@@ -61,7 +61,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
         """Remove our lock node, whatever happens."""
 
-    def _closing(self) -> Script[None]:
+    def _closing(self, hold: Hold[Any]) -> Script[None]:
         """What else ends with the last release; the lock node is still there."""
         yield from ()
 
@@ -179,7 +179,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         releasing = holding._replace(times=0)
         yield from self._replace(holding, releasing)
         try:
-            yield from self._closing()
+            yield from self._closing(hold)
             session = yield from SessionId()
             if hold.session_id in (0, session):
                 yield from Mark("released", hold.path, hold.czxid, "", self._counter)

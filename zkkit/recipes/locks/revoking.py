@@ -37,7 +37,8 @@ class RevocableLock(OwnedLock[S]):
         actor = yield from Actor()
         holding = yield from self.current(actor)
         if holding is not None:
-            yield from self._listen(holding.hold)
+            yield from self._stop_listening(holding.hold)
+            yield from self._listen(holding.hold, callback)
 
     def _data(self) -> Script[bytes]:
         """What to write into our node."""
@@ -47,37 +48,40 @@ class RevocableLock(OwnedLock[S]):
 
     def _granted(self, hold: Hold[S], actor: Hashable) -> Script[None]:
         yield from super()._granted(hold, actor)
-        if (yield from Look((self, "on revoke"))) is not None:
-            yield from self._listen(hold)
+        callback = yield from Look((self, "on revoke"))
+        if callback is not None:
+            yield from self._listen(hold, callback)
 
-    def _listen(self, hold: Hold[Any]) -> Script[None]:
-        if (yield from Look((self, "listener"))) is None:
-            spawned = yield from Spawn(self._listener(hold.path), f"revocation of {hold.path}")
-            yield from Note((self, "listener"), spawned)
-
-    def _listener(self, path: str) -> Script[None]:
-        answered = -1
-        while True:
-            try:
-                found = yield from Get(path, watch=True)
-                if found.data == MESSAGE and found.stat.version != answered:
-                    answered = found.stat.version
-                    callback = yield from Look((self, "on revoke"))
-                    if callback is not None:
-                        yield from Call(callback)
-                yield from Wait()
-            except ConnectionLost:
-                continue
-            except (NoNode, SessionLost):
-                yield from Note((self, "listener"), None)  # the next hold gets one of its own
-                return
-
-    def _closing(self) -> Script[None]:
+    def _closing(self, hold: Hold[Any]) -> Script[None]:
         yield from Note((self, "on revoke"), None)
-        listener = yield from Look((self, "listener"))
+        yield from self._stop_listening(hold)
+
+    def _listen(self, hold: Hold[Any], callback: Callable[[], object]) -> Script[None]:
+        """Readers may be many: each hold has a listener of its own."""
+        name = f"revocation of {hold.path}"
+        spawned = yield from Spawn(_listener(hold.path, callback), name)
+        yield from Note((self, "listener", hold.grant), spawned)
+
+    def _stop_listening(self, hold: Hold[Any]) -> Script[None]:
+        listener = yield from Look((self, "listener", hold.grant))
         if listener is not None:
-            yield from Note((self, "listener"), None)
+            yield from Note((self, "listener", hold.grant), None)
             yield from Stop(listener)
+
+
+def _listener(path: str, callback: Callable[[], object]) -> Script[None]:
+    answered = -1
+    while True:
+        try:
+            found = yield from Get(path, watch=True)
+            if found.data == MESSAGE and found.stat.version != answered:
+                answered = found.stat.version
+                yield from Call(callback)
+            yield from Wait()
+        except ConnectionLost:
+            continue
+        except (NoNode, SessionLost):
+            return
 
 
 class _Request(Recipe[S]):
