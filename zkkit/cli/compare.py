@@ -15,10 +15,9 @@ from zkkit.bench.designs import HERD, SEQUENTIAL, Design
 from zkkit.bench.laws import POPULATIONS
 from zkkit.bench.results import ResultsDirectory, as_json, results, server_metrics
 from zkkit.bench.run import Run
-from zkkit.bench.verdict import Verdict
-from zkkit.cli import arguments
+from zkkit.cli import arguments, options
 from zkkit.cli.servers import BENCHMARK, Servers, servers
-from zkkit.ensemble.backends import BACKENDS, Backend
+from zkkit.ensemble.backends import Backend
 from zkkit.ensemble.place import Medium
 from zkkit.show import canvas, findings, plots, report
 from zkkit.show.progress import Progress
@@ -49,7 +48,6 @@ examples:
 exit codes:
   0 the law holds   1 it is broken   2 unknown (also wrong usage)   130 interrupted
 """
-_COLOURS = {Verdict.HOLDS: "green", Verdict.BROKEN: "red", Verdict.UNKNOWN: "yellow"}
 
 
 def add_to(commands: Any) -> None:
@@ -77,17 +75,7 @@ def add_to(commands: Any) -> None:
         + ", or ".join(f"{does} ({name})" for name, does in POPULATIONS.items())
         + " (default: own)",
     )
-    own.add_argument("--hosts", type=arguments.hosts, help="servers that are there already")
-    own.add_argument(
-        "--medium",
-        choices=("memory", "disk"),
-        help="where our own servers keep their data (default: memory)",
-    )
-    own.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        help="what our own servers run on (default: local, so that their CPU can be told)",
-    )
+    options.add_servers(own)
     add_options(own, name="compare", repeats=4)
 
 
@@ -114,12 +102,7 @@ def add_options(own: argparse.ArgumentParser, *, name: str, repeats: int) -> Non
         help="how long each contender holds the lock, in milliseconds (default: 20)",
     )
     own.add_argument("--seed", type=int, default=1, help="decides who arrives when (default: 1)")
-    own.add_argument(
-        "--name", type=arguments.name, default=name, help=f"of the results (default: {name})"
-    )
-    own.add_argument(
-        "--results", default="results", metavar="DIR", help="where to put them (default: results)"
-    )
+    options.add_results(own, name)
 
 
 def plan_of(given: argparse.Namespace, designs: Sequence[Design]) -> Plan:
@@ -129,9 +112,7 @@ def plan_of(given: argparse.Namespace, designs: Sequence[Design]) -> Plan:
 
 
 def _command(own: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    for option in ("medium", "backend"):
-        if given.hosts and getattr(given, option):
-            own.error(f"--{option} is for servers of our own; those at --hosts are there already")
+    options.check_servers(own, given)
     plan = plan_of(given, given.designs)
     with ResultsDirectory(given.results, given.name) as directory:
         medium: Medium = given.medium or "memory"
@@ -203,7 +184,7 @@ def _tell(outcome: Outcome, document: dict[str, Any], home: Path, excuse: str) -
     print(findings.text_table(document))
     print()
     print(paint(f"{findings.title(document)}.", "bold", sys.stdout))
-    print(paint(why, _COLOURS[verdict], sys.stdout))
+    print(paint(why, options.COLOURS[verdict], sys.stdout))
     print()
     where = {"report": home / "report.html", "picture": home / "compare.png", "all": home}
     if excuse:

@@ -14,11 +14,9 @@ from zkkit.bench.locks_peers import peers
 from zkkit.bench.locks_rows import SpeedPlan
 from zkkit.bench.locks_speed import measure
 from zkkit.bench.results import ResultsDirectory, as_json
-from zkkit.bench.verdict import Verdict
 from zkkit.bench.witness import Reading, Witness, WitnessSilent
-from zkkit.cli import arguments
+from zkkit.cli import arguments, options
 from zkkit.cli.servers import BENCHMARK, Servers, servers
-from zkkit.ensemble.backends import BACKENDS
 from zkkit.show import canvas, locks_findings, locks_plot, locks_report
 from zkkit.show.progress import Progress
 from zkkit.show.table import paint, pairs
@@ -43,7 +41,6 @@ examples:
 exit codes:
   0 the figures count   1 two holds overlapped   2 unknown (also wrong usage)   130 interrupted
 """
-_COLOURS = {Verdict.HOLDS: "green", Verdict.BROKEN: "red", Verdict.UNKNOWN: "yellow"}
 
 
 def add_to(benchmarks: Any) -> None:
@@ -76,23 +73,8 @@ def add_to(benchmarks: Any) -> None:
         help=f"for one measurement, once it has settled (default: {_SECONDS})",
     )
     own.add_argument("--seed", type=int, default=1, help="decides whose turn it is (default: 1)")
-    own.add_argument("--hosts", type=arguments.hosts, help="servers that are there already")
-    own.add_argument(
-        "--medium",
-        choices=("memory", "disk"),
-        help="where our own servers keep their data (default: memory)",
-    )
-    own.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        help="what our own servers run on (default: local, so that their CPU can be told)",
-    )
-    own.add_argument(
-        "--name", type=arguments.name, default=_NAME, help=f"of the results (default: {_NAME})"
-    )
-    own.add_argument(
-        "--results", default="results", metavar="DIR", help="where to put them (default: results)"
-    )
+    options.add_servers(own)
+    options.add_results(own, _NAME)
 
 
 def _sessions(text: str) -> tuple[int, ...]:
@@ -113,9 +95,7 @@ def _seconds(text: str) -> float:
 
 
 def _command(own: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    for option in ("medium", "backend"):
-        if given.hosts and getattr(given, option):
-            own.error(f"--{option} is for servers of our own; those at --hosts are there already")
+    options.check_servers(own, given)
     with ResultsDirectory(given.results, given.name) as directory:
         with servers(
             given.hosts,
@@ -200,7 +180,7 @@ def _finish(speeds: Speeds, document: dict[str, Any], directory: ResultsDirector
     print(pairs(locks_findings.conditions(document), indent=0))
     print()
     print(paint(f"{locks_findings.title(document)}.", "bold", sys.stdout))
-    print(paint(why, _COLOURS[verdict], sys.stdout))
+    print(paint(why, options.COLOURS[verdict], sys.stdout))
     print()
     written = ("report.html", *pictures, "figures.md")
     print(pairs({name: str(home / name) for name in written}))
