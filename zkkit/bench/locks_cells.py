@@ -26,6 +26,9 @@ class Cell:
     client_cpu: float | None
     """Seconds; None if the system does not tell."""
     server_cpu: Mapping[str, float]
+    longest: float = 0.0
+    """Seconds that the longest acquire took, and the longest release: where a stall would show."""
+    longest_release: float = 0.0
     overlap: str = ""
     """Which two holds overlap."""
     void: str = ""

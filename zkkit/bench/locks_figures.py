@@ -183,6 +183,8 @@ def _run(cell: Cell) -> dict[str, Any]:
         "rate": round(cell.rate, 2),
         "settled_s": round(cell.settled, 4),
         "seconds": round(cell.seconds, 4),
+        "longest_acquire_s": round(cell.longest, 4),
+        "longest_release_s": round(cell.longest_release, 4),
         "client_cpu_s": _rounded(cell.client_cpu),
         "client_cpu_share": _rounded(cell.client_share),
         "server_cpu_s": {name: round(used, 3) for name, used in cell.server_cpu.items()},

@@ -110,7 +110,8 @@ class _Bench:
         client_cpu = cpu.pop(peer.name, None)
         settled_ns = max(mine[0].acquired_ns if mine else ended_ns for mine in rounds)
         rate, unsettled = _rate(rounds, settled_ns, plan.until_ns, least=seconds * _LEAST)
-        acquisitions = sum(map(len, rounds))
+        all_rounds = [each for mine in rounds for each in mine]
+        acquisitions = len(all_rounds)
         created, left = self._pool.gate.run(_count(holds_in))
         return Cell(
             planned,
@@ -120,6 +121,8 @@ class _Bench:
             (ended_ns - plan.start_ns) / 1e9,
             client_cpu,
             cpu,
+            longest=max((r.acquired_ns - r.asked_ns for r in all_rounds), default=0) / 1e9,
+            longest_release=max((r.done_ns - r.released_ns for r in all_rounds), default=0) / 1e9,
             overlap=_overlap(rounds, path),
             void=unsettled or _disagreement(acquisitions, created, left),
         )
