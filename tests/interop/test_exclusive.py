@@ -110,7 +110,7 @@ def test_who_gives_up_leaves_the_line(order, open_lock, python, zk_path):
 def leaves(looker: Any, path: str) -> list[str]:
     """All contenders and leases at or below a path."""
     names = looker.names(path)
-    if not names and re.search(r"\d{10}$", path):
+    if not names and re.search(r"[-_]\d{10}$", path):
         return [path]
     return [leaf for name in names for leaf in leaves(looker, f"{path}/{name}")]
 
