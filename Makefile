@@ -32,7 +32,7 @@ soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 bench: setup ## what recording costs: zkkit bench recorder
 	@$(ZKKIT) bench recorder $(ARGS)
 
-bench-locks: setup-interop ## how fast: zkkit, kazoo and Java Curator in turn; six minutes
+bench-locks: setup-interop ## how fast: zkkit, kazoo and Java Curator in turn; seven minutes
 	@$(ZKKIT) bench locks $(ARGS)
 
 notebooks: setup ## build and execute the notebooks from their sources

@@ -30,7 +30,7 @@ _DESCRIPTION = """\
 How fast locks are: acquire and release, alone and with many sessions on one path. zkkit, kazoo and
 Java Curator take turns on the same servers, each in a process of its own. Prints rates, ratios with
 an interval, the CPU time of clients and servers for one acquisition, and where zkkit's goes. Takes
-about six minutes; on a machine with other work on it the intervals are wide.
+about seven minutes; on a machine with other work on it the intervals are wide.
 """
 _EPILOG = """\
 examples:
