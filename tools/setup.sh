@@ -265,7 +265,7 @@ clean() {
     local kept
     if [ -s "$state/engine" ]; then tools/docker-engine.sh stop; fi
     rm -rf .venv build dist results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-    rm -rf ./*.egg-info
+    rm -rf ./*.egg-info "${XDG_CACHE_HOME:-$HOME/.cache}/zkkit" # there: the compiled Java peer
     find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
     rm -f "$stamp" "$log" "$state/packages.before"
     say "Removed .venv, results, builds and caches."

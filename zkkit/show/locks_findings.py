@@ -27,6 +27,7 @@ SATURATED_NOTE = (
     "* the client used over 90 % of one core: the rate tells more about the Python interpreter "
     "than about the lock"
 )
+_STALL = 1.0  # seconds that no acquire of a session alone takes while all is well
 _SURE = 0.9  # an interval of less confidence makes a title say "about"
 
 Rows = Sequence[Sequence[str]]
@@ -114,7 +115,18 @@ def _speed(results: Results) -> tuple[Sequence[str], Rows, Sequence[str]]:
     notes = list(LEGEND)
     if any(peer["saturated"] for f in results["figures"] for peer in f["peers"].values()):
         notes.append(SATURATED_NOTE)
-    return head, rows, notes
+    return head, rows, [*notes, *_stalls(results)]
+
+
+def _stalls(results: Results) -> Iterator[str]:
+    """Where a session alone stood still: the rate of that one cell tells nothing."""
+    for run in results["runs"]:
+        longest = max(run["longest_acquire_s"], run["longest_release_s"])
+        if run["sessions"] == 1 and longest > _STALL:
+            yield (
+                f"{run['peer']} stood still for {longest:.1f} s at {run['kind']}, repeat "
+                f"{run['repeat'] + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md"
+            )
 
 
 def _cpu(results: Results) -> tuple[Sequence[str], Rows, Sequence[str]]:

@@ -76,12 +76,17 @@ def _listener(path: str, callback: Callable[[], object]) -> Script[None]:
             found = yield from Get(path, watch=True)
             if found.data == MESSAGE and found.stat.version != answered:
                 answered = found.stat.version
-                yield from Call(callback)
+                # Apart, so that a callback that raises (it is logged) does not end the listening.
+                yield from Spawn(_calling(callback), f"callback for {path}")
             yield from Wait()
         except ConnectionLost:
             continue
         except (NoNode, SessionLost):
             return
+
+
+def _calling(callback: Callable[[], object]) -> Script[None]:
+    yield from Call(callback)
 
 
 class _Request(Recipe[S]):
