@@ -1,0 +1,306 @@
+"""The contract of test_contract.py in the simulator: whatever falls between the steps of actors.
+
+Beside what each test says, every world is asked that no two hold at once, that grants are real,
+that nobody waits for ever, and that nothing is left. Every lock under every fault is in
+tests/sim/test_coverage.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from kinds import ALL, HERD, HERD_WRITE, LOCK, MULTI, SEMAPHORE, Kind, holds_of, over
+
+from zkkit import ReentrantLock
+from zkkit.errors import NotHeld, NotOwner, Unsupported
+from zkkit.paths import join, split
+from zkkit.recipes.locks import Hold
+from zkkit.scripting import script
+from zkkit.sim import Work, World, explore, use
+from zkkit.sim.faults import NO_FAULTS, one
+from zkkit.sim.gallery.locks import stand_in_line, turn_of
+from zkkit.sim.properties import (
+    EndsWell,
+    Fifo,
+    NobodyTakesAway,
+    NoLostWakeup,
+    NothingLeft,
+    OneWokenPerRelease,
+    ReadersAndWriters,
+    RealGrants,
+    mutual_exclusion,
+)
+from zkkit.sim.world import SimSession
+from zkkit.steps import Check, Children, Get, Guid, Script, Set, Wait
+
+EXCLUSIVE = [kind for kind in ALL if kind.exclusive]
+BELOW = {LOCK: ("locks", "leases"), SEMAPHORE: ("locks", "leases"), MULTI: ("a", "b")}
+"""What is there beside /l from the beginning, so that creating it is not explored every time."""
+
+Life = Callable[[Any], Script[Any]]
+"""What an actor does with a lock."""
+
+
+def acquire(lock: Any, *given: Any, **named: Any) -> Script[Any]:
+    return type(lock).acquire.of(lock, *given, **named)  # type: ignore[no-any-return]
+
+
+def release(lock: Any) -> Script[None]:
+    return type(lock).release.of(lock)  # type: ignore[no-any-return]
+
+
+class Stage:
+    """A world for one kind of lock."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.world = World("/l", "/data", *(f"/l/{name}" for name in BELOW.get(kind, ())))
+
+    def actor(self, life: Life, lock: Any) -> Stage:
+        """One more actor, with this lock."""
+        name = chr(ord("A") + len(self.world.actors))
+        self.world.actor(name, lock.session, lambda: life(lock))
+        return self
+
+    def lock(self, session: SimSession | None = None) -> Any:
+        """A lock object, in this session or a new one."""
+        return self.kind.make(session or self.world.connect(), "/l")
+
+    def rival(self) -> Any:
+        """A lock that keeps it out, in a session of its own."""
+        return self.kind.rival_of(self.world.connect(), "/l")
+
+    def explored(self, *faults: str) -> None:
+        """Everything that can happen is well."""
+        for fault in ("", *faults):
+            verdict = explore(
+                self.world,
+                faults=one(fault) if fault else NO_FAULTS,
+                properties=self._properties(),
+            )
+            assert verdict.holds, str(verdict)
+
+    def _properties(self) -> Sequence[Any]:
+        kind = self.kind
+        lines_only = kind not in (LOCK, SEMAPHORE, HERD, HERD_WRITE)  # two lines, or no line
+        return [
+            mutual_exclusion() if kind.exclusive else ReadersAndWriters(),
+            RealGrants(),
+            NoLostWakeup(),
+            NothingLeft(while_holding=kind.wakes_one and lines_only),
+            NobodyTakesAway(),
+            EndsWell(),
+            *([Fifo()] if kind.fair and kind.exclusive else []),
+            *([OneWokenPerRelease()] if kind.wakes_one and lines_only else []),
+        ]
+
+
+# --- acquiring again ----------------------------------------------------------------------------
+
+
+def acquires_again(kind: Kind) -> Life:
+    def live(lock: Any) -> Script[None]:
+        first = yield from acquire(lock)
+        second = yield from acquire(lock, False)
+        if kind.reentrant:
+            assert second.token == first.token
+            yield from release(lock)
+            assert (yield from type(first).check.of(first)), "one release of two ended it"
+        else:
+            assert second is None
+        yield from Work()
+        yield from release(lock)
+        assert not (yield from type(first).check.of(first))
+
+    return live
+
+
+@over(*ALL)
+def test_reentry(kind):
+    """The owner of a reentrant lock gets it again at once, of another None; it is free after as
+    many releases, and a rival gets it no sooner."""
+    stage = Stage(kind)
+    stage.actor(acquires_again(kind), stage.lock()).actor(use, stage.rival()).explored()
+
+
+@over(*EXCLUSIVE)
+def test_two_objects_are_two_contenders(kind):
+    """One actor, one session, two lock objects: the second is kept out."""
+    stage = Stage(kind)
+    session = stage.world.connect()
+    first, second = stage.lock(session), stage.lock(session)
+
+    def live(lock: Any) -> Script[None]:
+        yield from acquire(lock)
+        assert (yield from acquire(second, False)) is None
+        yield from release(lock)
+        assert (yield from acquire(second, False)) is not None
+        yield from release(second)
+
+    stage.actor(live, first).explored()
+
+
+# --- not for ever -------------------------------------------------------------------------------
+
+
+def tries(lock: Any) -> Script[None]:
+    if (yield from acquire(lock, False)) is not None:
+        yield from release(lock)
+
+
+@over(*ALL)
+def test_not_blocking(kind):
+    """Beside a rival: it gets the hold or None, and leaves nothing, whenever it is cancelled."""
+    stage = Stage(kind)
+    stage.actor(tries, stage.lock()).actor(use, stage.rival()).explored("cancel")
+
+
+# --- releasing ----------------------------------------------------------------------------------
+
+
+def releases_anothers(lock: Any) -> Script[None]:
+    with pytest.raises(NotOwner):
+        yield from release(lock)
+
+
+@over(*ALL)
+def test_release_by_another_actor(kind):
+    """Another actor of the same session is refused at every moment, and nothing is taken away."""
+    stage = Stage(kind)
+    lock = stage.lock()
+    stage.actor(use, lock).actor(releases_anothers, lock).actor(use, stage.rival()).explored()
+
+
+def releases_twice(lock: Any) -> Script[None]:
+    hold = yield from acquire(lock)
+    yield from release(lock)
+    yield from Work()  # meanwhile the other one gets it
+    with pytest.raises(NotOwner):
+        yield from release(lock)
+    with pytest.raises(NotOwner):
+        yield from type(hold).release.of(hold)
+
+
+@over(*ALL)
+def test_release_twice(kind):
+    """The second release is refused and frees nobody else's lock."""
+    stage = Stage(kind)
+    lock = stage.lock()
+    stage.actor(releases_twice, lock).actor(use, lock).explored()
+
+
+# --- the hold -----------------------------------------------------------------------------------
+
+
+@over(*EXCLUSIVE)
+def test_tokens_grow(kind):
+    """From grant to grant, whoever gets it: what is written under a token is never older than what
+    is there."""
+    stage = Stage(kind)
+
+    def writes(lock: Any) -> Script[None]:
+        hold = yield from acquire(lock)
+        newest = max(each.token for each in holds_of(hold))
+        before = (yield from Get("/data")).data
+        assert int(before or b"0") < newest
+        yield from Set("/data", b"%d" % newest)
+        yield from release(lock)
+
+    stage.actor(writes, stage.lock()).actor(writes, stage.lock()).explored()
+
+
+@over(*ALL)
+def test_guarded_writes(kind):
+    """A transaction is applied while the node is ours, and refused after the release; a fixed name
+    guards nothing, and says so."""
+    stage = Stage(kind)
+
+    def writes(lock: Any) -> Script[None]:
+        hold = yield from acquire(lock)
+        write = type(hold).transaction
+        if not kind.guards:
+            with pytest.raises(Unsupported):
+                yield from write.of(hold, Set("/data", b"1"))
+            yield from release(lock)
+            return
+        yield from write.of(hold, Set("/data", b"1"))
+        yield from release(lock)
+        with pytest.raises(NotHeld):
+            yield from write.of(hold, Set("/data", b"2"))
+
+    stage.actor(writes, stage.lock()).actor(use, stage.rival()).explored()
+
+
+# --- broken twins ---------------------------------------------------------------------------------
+
+
+class EndsAtTheFirstRelease(ReentrantLock):
+    """Does not count how often it was acquired."""
+
+    def _count_down(self, holding: Any) -> Any:
+        return super()._count_down(holding._replace(times=1))
+
+
+class AnybodyReleases(ReentrantLock):
+    """Looks for a hold, not for whose it is."""
+
+    def _release(self) -> Any:
+        for holding in (yield from self._holdings()):
+            yield from self._count_down(holding)
+            return
+        raise NotOwner("nobody holds it", path=self.path)
+
+    release = script(_release)
+
+
+class StaysWhenItIsTaken(ReentrantLock):
+    """Gives None and leaves its contender."""
+
+    def _contend(self, blocking: bool) -> Any:
+        name = yield from Guid()
+        node, queue = yield from stand_in_line(self.path, name)
+        while not (turn := turn_of(queue, split(node.path)[1])).mine:
+            if not blocking:
+                return None
+            yield from Get(join(self.path, turn.behind), watch=True)
+            yield from Wait()
+            queue = yield from Children(self.path)
+        return node
+
+
+class OneTokenForAll(ReentrantLock):
+    """Its tokens tell nothing apart."""
+
+    def _hold(self, node: Any, actor: Any) -> Any:
+        yield from ()
+        return Hold(self, node, 7)
+
+
+class GuardsNothing(ReentrantLock):
+    """Its transactions check a node that is always there."""
+
+    def _hold(self, node: Any, actor: Any) -> Any:
+        hold = yield from super()._hold(node, actor)
+        hold.guard = lambda: Check("/data")
+        return hold
+
+
+@pytest.mark.parametrize(
+    ("twin", "test"),
+    [
+        (EndsAtTheFirstRelease, test_reentry),
+        (AnybodyReleases, test_release_by_another_actor),
+        (AnybodyReleases, test_release_twice),
+        (StaysWhenItIsTaken, test_not_blocking),
+        (OneTokenForAll, test_tokens_grow),
+        (GuardsNothing, test_guarded_writes),
+    ],
+    ids=lambda each: each.__name__,
+)
+def test_a_broken_twin_is_caught(twin, test):
+    """The test fails on a lock with that mistake; on the lock without it, it passes."""
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test(Kind(twin.__name__, twin, reentrant=True))
+    test(Kind("ReentrantLock", ReentrantLock, reentrant=True))
