@@ -13,19 +13,19 @@ from zkkit.show.table import table
 
 LEGEND = (
     "acquisitions in a second, median over the repeats; zkkit : other is the ratio of these rates,",
-    "above 1 zkkit is faster; in brackets an interval of the median, by order statistics",
+    "above 1 zkkit is faster; in brackets an interval of the median, by order statistics.",
 )
 CPU_LEGEND = (
     "CPU microseconds for one acquire and release, over all repeats; client busy: of one core;",
-    "machine busy: of all cores, by this client and the servers",
+    "machine busy: of all cores, by this client and the servers.",
 )
 PROFILE_LEGEND = (
     "the client's CPU microseconds of the table above, by the part of the program that used them,",
-    "as samples of a run apart tell; the rest of the time it waits for the servers",
+    "as samples of a run apart tell; the rest of the time it waits for the servers.",
 )
 SATURATED_NOTE = (
     "* the client used over 90 % of one core: the rate tells more about the Python interpreter "
-    "than about the lock"
+    "than about the lock."
 )
 _STALL = 1.0  # seconds that no acquire of a session alone takes while all is well
 _SURE = 0.9  # an interval of less confidence makes a title say "about"
@@ -90,7 +90,7 @@ def markdown(results: Results) -> str:
     parts = []
     for heading, head, rows, notes in tables(results):
         lines = [_line(head), _line(["---", *["---:"] * (len(head) - 1)]), *map(_line, rows)]
-        parts.append("\n".join((f"**{heading}.** {' '.join(notes)}.", "", *lines)))
+        parts.append("\n".join((f"**{heading}:** {' '.join(notes)}", "", *lines)))
     parts.append("\n".join(f"- {name}: {value}" for name, value in conditions(results).items()))
     return "\n\n".join(parts) + "\n"
 
@@ -125,7 +125,7 @@ def _stalls(results: Results) -> Iterator[str]:
         if run["sessions"] == 1 and longest > _STALL:
             yield (
                 f"{run['peer']} stood still for {longest:.1f} s at {run['kind']}, repeat "
-                f"{run['repeat'] + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md"
+                f"{run['repeat'] + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md."
             )
 
 
