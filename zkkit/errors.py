@@ -67,6 +67,10 @@ class SessionLost(ZkkitError):
     gone and everything held in it is no longer held."""
 
 
+class Unreachable(SessionLost):
+    """No server gave us a session for a whole session timeout: there was none to lose."""
+
+
 class SessionClosed(SessionLost):
     """The session was closed on this side."""
 

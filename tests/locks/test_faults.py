@@ -29,7 +29,7 @@ from room import Room, finish, visit
 
 from zkkit import HerdLock, ReentrantLock
 from zkkit.errors import NotOwner
-from zkkit.retry import Forever
+from zkkit.retry import Forever, once
 from zkkit.testing import expire
 
 SHORT = 2.0
@@ -170,6 +170,25 @@ def test_a_waiters_session_expires(front, kind, zk_hosts, zk_path, when, left_cl
         hold = job.result(10)
         assert hold.valid
         assert {each.session_id for each in holds_of(hold)} == {waiter.session_id} != {old}
+
+
+@over(*ONE_OF_EACH)
+def test_a_waiter_loses_one_session_after_another(front, kind, zk_hosts, zk_path, when):
+    """However many sessions it loses in the course of time: the retry policy counts those in a row
+    that it did not even get."""
+    with front.session(zk_hosts) as holder, front.session(zk_hosts, retry=once(0.1)) as waiter:
+        owner = front.actor()
+        lock = kind.make(holder, zk_path)
+        owner.call(lambda: lock.acquire())
+        queued = when(waiter, watch_set=1)
+        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
+        for _ in range(3):
+            queued.wait()
+            queued = when(waiter, watch_set=1)
+            kill_session(zk_hosts, waiter)
+        queued.wait()
+        owner.call(lambda: lock.release())
+        assert job.result(10).valid
 
 
 @pytest.mark.parametrize("loss", ["lose_reply", "lose_request"])

@@ -16,11 +16,20 @@ from zkkit.errors import (
     NodeExists,
     NoNode,
     SessionLost,
+    TimedOut,
     Unimplemented,
+    Unreachable,
     ZkkitError,
 )
 from zkkit.paths import split
-from zkkit.recipes.shared import create_protected, create_with_parents, delete_surely, withdraw
+from zkkit.recipes.shared import (
+    begin_again,
+    create_protected,
+    create_with_parents,
+    delete_surely,
+    withdraw,
+)
+from zkkit.retry import NTimes, UntilElapsed
 from zkkit.steps import (
     Children,
     Create,
@@ -28,10 +37,13 @@ from zkkit.steps import (
     Exists,
     Mode,
     Node,
+    Now,
+    Random,
     SessionId,
     Stat,
     Sync,
     Together,
+    Within,
 )
 
 ME, OTHER = 7, 8
@@ -258,3 +270,47 @@ def test_withdrawing_when_the_session_is_over():
     assert isinstance(next(script), Delete)
     with pytest.raises(StopIteration):
         script.throw(SessionLost("over"))
+
+
+LOST, OUT_OF_REACH = SessionLost("lost"), Unreachable("out of reach")
+
+
+@pytest.mark.parametrize(
+    ("failures", "gives_up"),
+    [
+        ([LOST, LOST, LOST, LOST], False),
+        ([LOST, OUT_OF_REACH, LOST, OUT_OF_REACH], False),
+        ([LOST, OUT_OF_REACH, OUT_OF_REACH], True),
+        ([OUT_OF_REACH, OUT_OF_REACH, OUT_OF_REACH], True),
+        ([NoNode("/l"), NoNode("/l"), NoNode("/l")], True),
+    ],
+)
+@pytest.mark.parametrize("policy", [NTimes(2), UntilElapsed(0.5, 0.1)], ids=str)
+def test_beginning_again_is_counted_in_a_row(policy, failures, gives_up):
+    """A session that lived ends the row: two tries, or half a second, from there on. (Every attempt
+    takes 0.2 s here.)"""
+    left = list(failures)
+    time = 0.0
+
+    def attempt() -> Any:
+        nonlocal time
+        yield from ()
+        time += 0.2
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    def answer(step: Any) -> Any:
+        if isinstance(step, Within):
+            raise TimedOut("the pause is over")
+        return {Now: time, Random: 0.5}[type(step)]
+
+    script = begin_again(attempt, policy, SessionLost, NoNode)
+    world = World()
+    world.take = answer  # type: ignore[method-assign]
+    if gives_up:
+        with pytest.raises(type(failures[-1])):
+            world.run(script)
+        assert not left
+    else:
+        assert world.run(script) == "done"

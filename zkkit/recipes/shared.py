@@ -27,6 +27,7 @@ from ..errors import (
     SessionLost,
     TimedOut,
     Unimplemented,
+    Unreachable,
     ZkkitError,
 )
 from ..paths import join, levels, split
@@ -214,7 +215,10 @@ def all_of(scripts: Iterable[Callable[[], Script[None]]]) -> Script[None]:
 def begin_again(
     attempt: Callable[[], Script[R]], policy: RetryPolicy, *after: type[ZkkitError]
 ) -> Script[R]:
-    """Make an attempt, and begin again after these errors as the policy allows."""
+    """Make an attempt, and begin again after these errors as the policy allows.
+
+    A lost session that lived is the first failure in a row, whatever was before it: one may wait in
+    line for weeks, and lose a session now and then."""
     began = yield from Now()
     failures = 0
     while True:
@@ -222,10 +226,12 @@ def begin_again(
             return (yield from attempt())
         except SessionClosed:
             raise  # there is nothing to begin again in
-        except after:
+        except after as failed:
+            moment = yield from Now()
+            if isinstance(failed, SessionLost) and not isinstance(failed, Unreachable):
+                began, failures = moment, 0
             failures += 1
-            elapsed = (yield from Now()) - began
-            delay = policy.delay(failures, elapsed, (yield from Random()))
+            delay = policy.delay(failures, moment - began, (yield from Random()))
             if delay is None:
                 raise
             yield from pause(delay)

@@ -109,9 +109,9 @@ def connect(
     `timeout` is the session timeout asked for, `connect_timeout` the time to get a session at all.
     `namespace` is put before every path. `auth` is a list of (scheme, credential), `acl` the
     default for created nodes, `tls` a mapping with ca, certfile, keyfile, keyfile_password,
-    verify_certs, check_hostname. `retry` says how often recipes begin again after a lost session
-    and reads after a lost connection. `node_data` is what locks write into their nodes (default:
-    this host's address). `handler` is "threading" or "gevent".
+    verify_certs, check_hostname. `retry` says how often in a row recipes begin again after a lost
+    session, and reads after a lost connection. `node_data` is what locks write into their nodes
+    (default: this host's address). `handler` is "threading" or "gevent".
     """
     options = Options.of(
         hosts,

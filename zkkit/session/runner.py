@@ -11,7 +11,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from ..errors import NotAStep, SessionClosed, SessionLost, ZkkitError
+from ..errors import NotAStep, SessionClosed, SessionLost, Unreachable, ZkkitError
 from ..hooks import Hooks
 from ..paths import validate
 from ..steps import (
@@ -218,11 +218,11 @@ class Runner(Engine):
         clock = self._clock
         if clock.session_id:
             self._condemned = clock.session_id
-            why = "no server has answered for the whole session timeout"
+            kind, why = SessionLost, "no server has answered for the whole session timeout"
         else:
-            why = "no server could be reached for the whole session timeout"
+            kind, why = Unreachable, "no server could be reached for the whole session timeout"
         self._lose(
-            SessionLost(
+            kind(
                 f"{why} ({clock.timeout:g} s): the session counts as lost",
                 hint="see whether the ensemble is up; a new session is made as soon as it answers",
             )
