@@ -314,3 +314,24 @@ def test_beginning_again_is_counted_in_a_row(policy, failures, gives_up):
         assert not left
     else:
         assert world.run(script) == "done"
+
+
+def test_a_session_lost_during_the_pause():
+    """It is one more failure, not the end."""
+    failures, pauses = [LOST], [LOST, TimedOut("the pause is over")]
+
+    def attempt() -> Any:
+        yield from ()
+        if failures:
+            raise failures.pop()
+        return "done"
+
+    def answer(step: Any) -> Any:
+        if isinstance(step, Within):
+            raise pauses.pop(0)
+        return 0.0
+
+    world = World()
+    world.take = answer  # type: ignore[method-assign]
+    assert world.run(begin_again(attempt, NTimes(1), SessionLost)) == "done"
+    assert not pauses

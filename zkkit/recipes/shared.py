@@ -220,9 +220,11 @@ def begin_again(
     A lost session that lived is the first failure in a row, whatever was before it: one may wait in
     line for weeks, and lose a session now and then."""
     began = yield from Now()
-    failures = 0
+    failures, delay = 0, 0.0
     while True:
         try:
+            if failures:
+                yield from pause(delay)  # in here, for a session may be lost during the pause
             return (yield from attempt())
         except SessionClosed:
             raise  # there is nothing to begin again in
@@ -231,10 +233,10 @@ def begin_again(
             if isinstance(failed, SessionLost) and not isinstance(failed, Unreachable):
                 began, failures = moment, 0
             failures += 1
-            delay = policy.delay(failures, moment - began, (yield from Random()))
-            if delay is None:
+            again = policy.delay(failures, moment - began, (yield from Random()))
+            if again is None:
                 raise
-            yield from pause(delay)
+            delay = again
 
 
 def pause(seconds: float) -> Script[None]:
