@@ -243,5 +243,7 @@ def _covered(verdict: Verdict) -> str:
 
 
 if __name__ == "__main__":
-    for line in table(WHOLE if sys.argv[1:] == ["whole"] else CASTS):
+    if sys.argv[1:] not in ([], ["whole"]):
+        sys.exit("usage: python -m zkkit.sim.coverage [whole]")
+    for line in table(WHOLE if sys.argv[1:] else CASTS):
         print(line, flush=True)
