@@ -107,7 +107,9 @@ class Proxy:
     def lose_request(self, op: str | int = "create", count: int = 1) -> Loss:
         """Swallow each of the next `count` requests of a kind and drop the connection.
 
-        To the client this looks just as a lost reply does, but the server has done nothing.
+        To the client this looks just as a lost reply does, but the server has done nothing. What
+        was sent just before goes on to the server; if the client is quicker in moving to another
+        one, the leader may still refuse it (session moved).
         """
         return self._lose(Loss(op, count, of_reply=False))
 
