@@ -420,6 +420,59 @@ def test_both_lasting_kinds_on_one_node(
     assert all_.get(timeout=3.0) == Fire(FireKind.CREATED, f"{zk_path}/a/b")
 
 
+@pytest.mark.parametrize(
+    ("recursive", "beside_it", "asks", "changes"),
+    [
+        (True, Watch, "add_watch", [(Create, "/a", FireKind.CREATED)]),
+        (True, Get, "get", [(Set, "", FireKind.CHANGED)] * 2),
+        (False, Get, "get", [(Set, "", FireKind.CHANGED)] * 2),
+        (True, Children, "children", [(Create, f"/{n}", FireKind.CREATED) for n in "ab"]),
+        (False, Children, "children", [(Create, f"/{n}", FireKind.CHILD) for n in "ab"]),
+    ],
+)
+def test_a_lasting_watch_misses_nothing(
+    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any,
+    recursive: bool, beside_it: Any, asks: str, changes: Any,
+) -> None:  # fmt: skip
+    """What happens while another run sets a watch on the same node, but has no answer yet."""
+    heard: queue.Queue[Any] = queue.Queue()
+    other.create(zk_path)
+    through.spawn(listen(Watch(zk_path, recursive), heard))
+    assert heard.get(timeout=5.0) == "ready"
+    ready = threading.Event()
+    before = zk_proxy.requests[asks]
+    zk_proxy.freeze(replies_only=True)
+    step = Watch(zk_path) if beside_it is Watch else beside_it(zk_path, watch=True)
+    through.spawn(look_and_wait(step, ready))
+    eventually(lambda: zk_proxy.requests[asks] > before, 5.0)
+    for change, below, _ in changes:
+        other.run(change(zk_path + below, b"x"))
+    zk_proxy.thaw()
+    for _, below, kind in changes:
+        path = zk_path if kind is FireKind.CHILD else zk_path + below
+        assert heard.get(timeout=5.0) == Fire(kind, path)
+
+
+def test_who_relied_on_a_lasting_watch_is_woken_after_it_was_left(
+    session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any, watchers: Any,
+    eventually: Any,
+) -> None:  # fmt: skip
+    """A recursive watch stood in for one on the children; who set it has left."""
+    heard: queue.Queue[Any] = queue.Queue()
+    session.create(zk_path)
+    listener = session.spawn(listen(Watch(zk_path, recursive=True), heard))
+    assert heard.get(timeout=5.0) == "ready"
+    ready = threading.Event()
+    script = look_and_wait(Children(zk_path, watch=True), ready)
+    fire = beside(session.run, script, timeout=5.0)
+    assert ready.wait(5.0)
+    session.run(Stop(listener), timeout=5.0)
+    session.exists("/")
+    other.create(f"{zk_path}/child")
+    assert fire.result(5.0) == Fire(FireKind.CHILD, zk_path)
+    eventually(lambda: watchers(zk_path) == 0, 3.0)
+
+
 def test_data_and_children_watches_are_removed_apart(
     session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any
 ) -> None:

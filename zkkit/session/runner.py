@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from ..errors import NotAStep, SessionClosed, SessionLost, Unreachable, ZkkitError
@@ -267,8 +268,9 @@ class Runner(Engine):
         run.flight = flight
         for step, call in zip(steps, calls, strict=True):
             key = _watch_key(step)
-            if key is not None:
-                self._watches.asked(key)
+            ask = self._watches.asked(key) if key is not None else None
+            if ask != key:
+                call = Call(self._wire.encode(_asking(step, ask)), call.path, flight, call.index)
             self._transport.send(call)
         return PENDING
 
@@ -298,7 +300,8 @@ class Runner(Engine):
         if was_set and wanted:
             run.watches.add(key)
             self._report.watch_set(key, run)
-        self._watches.answered(key, run if wanted else None, was_set)
+        for forsaken in self._watches.answered(key, run if wanted else None, was_set):
+            self._wake(forsaken, Fire(FireKind.NONE, key.path))
 
     def _set_watch(self, key: Key) -> None:
         step = Watch(key.path, key.kind is WatchKind.RECURSIVE)
@@ -347,6 +350,14 @@ def _expired() -> SessionLost:
 def _checked_path(step: Request[Any]) -> None:
     for op in getattr(step, "ops", (step,)):
         validate(op.path)
+
+
+def _asking(step: Any, key: Key | None) -> Request[Any]:
+    """The same request, asking for this watch instead of its own."""
+    if key is not None:
+        return Watch(key.path, key.kind is WatchKind.RECURSIVE)
+    looking: Request[Any] = replace(step, watch=False)
+    return looking
 
 
 def _watch_key(step: Step[Any]) -> Key | None:
