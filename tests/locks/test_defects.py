@@ -149,7 +149,7 @@ def test_c4_expired_with_the_create_under_way(
     old = session.session_id
     zk_proxy.freeze(replies_only=True)
     job = actor.begin(lambda: lock.acquire())
-    assert eventually(lambda: len(contenders(zk_path)) == 1, 5)
+    assert eventually(lambda: contenders(zk_path), 5)
     kill_session(zk_hosts, session)
     zk_proxy.drop()  # and the reply with it
     zk_proxy.thaw()

@@ -61,10 +61,15 @@ def test_uncontended(front, kind, zk_proxy, zk_path, witness):
         assert spent(zk_proxy, before) == ONE_LINE
 
 
+def reads_of(kind: Kind) -> dict[str, int]:
+    """What it reads besides the children."""
+    return {"get": 1} if kind.name == "Semaphore-count" else {}
+
+
 @over(*LEASES)
 def test_uncontended_leases(front, kind, zk_proxy, zk_path, witness):
     """Leases take four flights, and an acquire waits for two of them: the line is left while its
-    caller goes on."""
+    caller goes on. Whoever met nobody then needs one flight less: the acquire waits for one."""
     witness.ensure_path(f"{zk_path}/locks")
     witness.ensure_path(f"{zk_path}/leases")
     with front.session(zk_proxy.hosts) as session:
@@ -72,16 +77,42 @@ def test_uncontended_leases(front, kind, zk_proxy, zk_path, witness):
         actor = front.actor()
         if kind.name == "Semaphore-count":
             actor.call(lambda: lock.limit.get())
-        recorder, before = recorded(session), zk_proxy.requests
-        actor.call(lambda: lock.acquire())
-        name = next(e.actor for hook, e in recorder if hook == "acquired")
-        assert flights(recorder, name) == 2
-        actor.call(lambda: lock.release())
-        assert eventually(lambda: flights(recorder) == 4)
-        asked = spent(zk_proxy, before)
-        asked.pop("remove_watches", None)  # not waited for, and in no flight of anybody
-        reads = {"get": 1} if kind.name == "Semaphore-count" else {}
-        assert asked == {"create": 2, "children": 2, "delete": 2, **reads}
+        for waited, in_all in ((2, 4), (1, 3), (1, 3)):
+            recorder, before = recorded(session), zk_proxy.requests
+            actor.call(lambda: lock.acquire())
+            name = next(e.actor for hook, e in recorder if hook == "acquired")
+            assert flights(recorder, name) == waited
+            actor.call(lambda: lock.release())
+            assert eventually(lambda: flights(recorder) == in_all)  # noqa: B023
+            asked = spent(zk_proxy, before)
+            asked.pop("remove_watches", None)  # not waited for, and in no flight of anybody
+            assert asked == {"create": 2, "children": 2, "delete": 2, **reads_of(kind)}
+            session.hooks.remove(recorder)
+
+
+@over(LOCK, SEMAPHORE)
+def test_leases_after_meeting_somebody(front, kind, zk_hosts, zk_path, when):
+    """Who had to wait the last time does not hope; who did not want to wait never does."""
+    with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
+        owner, other = front.actors(2)
+        taken, lock = kind.rival_of(holder, zk_path), kind.make(waiter, zk_path)
+        for _ in range(2):  # it hopes from now on
+            other.call(lambda: lock.acquire())
+            other.call(lambda: lock.release())
+        owner.call(lambda: taken.acquire())
+        queued = when(waiter, watch_set=1)
+        job = other.begin(lambda: lock.acquire())
+        queued.wait()
+        owner.call(lambda: taken.release())
+        assert job.result(10)
+        other.call(lambda: lock.release())
+        for blocking, waited in ((True, 2), (False, 2), (True, 1)):
+            recorder = recorded(waiter)
+            assert other.call(lambda: lock.acquire(blocking))  # noqa: B023
+            name = next(e.actor for hook, e in recorder if hook == "acquired")
+            assert flights(recorder, name) == waited
+            other.call(lambda: lock.release())
+            waiter.hooks.remove(recorder)
 
 
 def test_parents_missing(front, zk_proxy, zk_path):

@@ -92,19 +92,23 @@ def create_protected(
     data: bytes,
     mode: Mode = Mode.EPHEMERAL_SEQUENTIAL,
     parents: Mode = Mode.CONTAINER,
+    unsure: bool = False,
 ) -> Script[tuple[Any, ...]]:
     """Create `<directory>/<name>`, where `name` begins with a guid of ours (`paths.protected`).
 
-    Gives the node and what the reads gave, which were served after it, errors as values.
+    Gives the node and what the reads gave, which were served after it, errors as values. `unsure`:
+    it may be there already.
     """
     create = Create(join(directory, name), data, mode)
     while True:
-        made, *seen = yield from create_with_parents(create, *reads, parents=parents)
-        if isinstance(made, ConnectionLost):
+        if unsure:
             found = yield from find_protected(directory, name, *reads)
             if found is not None:
                 return found
-            continue  # it never arrived
+        made, *seen = yield from create_with_parents(create, *reads, parents=parents)
+        if isinstance(made, ConnectionLost):
+            unsure = True
+            continue
         if isinstance(made, ZkkitError):
             raise made
         if any(isinstance(each, ConnectionLost) for each in seen):

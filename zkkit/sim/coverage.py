@@ -1,7 +1,7 @@
 """What of the locks has been explored, as the tables of docs/simulator.md, line by line:
 
     python -m zkkit.sim.coverage            every lock; some minutes
-    python -m zkkit.sim.coverage whole      without the bounds that the first table has
+    python -m zkkit.sim.coverage whole      those that it bounds, with wider bounds or none
 
 Every lock, two or three actors that each acquire once, and at most one fault of each kind: all
 interleavings, or where that is too much, those with few preemptions. The table says which.
@@ -17,7 +17,8 @@ from ..errors import SessionLost
 from ..recipes.counters import SharedCount
 from ..recipes.herd import ChildrenWatchLock, HerdLock, HerdReadWriteLock
 from ..recipes.locks import Lock, MultiLock, ReadWriteLock, ReentrantLock, Semaphore
-from ..steps import Script
+from ..recipes.locks.leases import MET_NOBODY
+from ..steps import Note, Script
 from .explore import Verdict, explore
 from .faults import KINDS, NO_FAULTS, one
 from .lives import use
@@ -148,6 +149,21 @@ def taking_two(session: SimSession) -> Begin:
     return begin
 
 
+def hopeful(life: Life) -> Life:
+    """The same, by one whose session met nobody at this pool the last time."""
+
+    def live(session: SimSession) -> Begin:
+        begin = life(session)
+
+        def after(deadline: float | None) -> Script[Any]:
+            yield from Note(MET_NOBODY, ("/l",))
+            return (yield from begin(deadline))
+
+        return after
+
+    return live
+
+
 # --- what is asked of them --------------------------------------------------------------------
 
 
@@ -209,6 +225,23 @@ CASTS = (
     Cast("Semaphore, 2 leases", (_LEASE,) * 3, _at_most(2), _POOL, preemptions=2),
     Cast("Semaphore, 2 leases, both at once", (taking_two, _LEASE), _at_most(2), _POOL),
     Cast("Semaphore, SharedCount 1", (_COUNTED,) * 2, _at_most(1), _POOL),
+    Cast("Lock, hopeful", (hopeful(_LOCK),) * 2, _at_most(1), _POOL),
+    Cast("Lock, hopeful", (hopeful(_LOCK),) * 2, _at_most(1), _POOL, shared=True),
+    Cast("Lock, one of them hopeful", (hopeful(_LOCK), _LOCK), _at_most(1), _POOL),
+    Cast("Lock, hopeful", (hopeful(_LOCK),) * 3, _at_most(1), _POOL, preemptions=1),
+    Cast(
+        "Semaphore, 2 leases, hopeful",
+        (hopeful(_LEASE),) * 3,
+        _at_most(2),
+        _POOL,
+        preemptions=1,
+    ),
+    Cast(
+        "Semaphore, 2 leases, both at once, hopeful",
+        (hopeful(taking_two), hopeful(_LEASE)),
+        _at_most(2),
+        _POOL,
+    ),
     Cast("ReadWriteLock, reader and writer", (_READ, writing), _readers_and_writers),
     Cast("ReadWriteLock, 2 readers and a writer", (_READ, _READ, writing), _readers_and_writers),
     Cast("the same, 2 writers and a reader", (writing, writing, _READ), _readers_and_writers),
@@ -224,8 +257,11 @@ CASTS = (
 )
 
 
-WHOLE = tuple(cast._replace(preemptions=None) for cast in CASTS if cast.preemptions is not None)
-"""The bounded ones without their bounds: every interleaving."""
+_WIDER = {1: 2, 2: None}
+WHOLE = tuple(
+    cast._replace(preemptions=_WIDER[cast.preemptions]) for cast in CASTS if cast.preemptions
+)
+"""The bounded ones with wider bounds, or without: every interleaving."""
 
 
 def table(casts: Sequence[Cast]) -> Iterator[str]:

@@ -12,7 +12,8 @@ several leases all at once or not at all; nothing left behind by a lost reply, a
 or a crash. Whoever has a lease may return it, in whatever thread or task. With a limit above one
 there is no fencing: two holders are meant to overlap, and a lease has no `token`.
 
-Cost: 4 flights for an uncontended acquire and release, of which the acquire waits for 2.
+Cost: 4 flights for an uncontended acquire and release, of which the acquire waits for 2; after one
+that met nobody 3 and 1.
 """
 
 from __future__ import annotations

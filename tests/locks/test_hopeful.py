@@ -1,0 +1,110 @@
+"""Leases taken in one flight with the place in line, by who met nobody before: in the simulator.
+
+Every fault, with two actors and three, is in tests/sim/test_coverage.py; here are the broken twins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from zkkit import Lock
+from zkkit.recipes.locks import leases
+from zkkit.recipes.locks.leases import MET_NOBODY, REMEMBERED, Pool
+from zkkit.sim import World, explore
+from zkkit.sim.coverage import CASTS, Cast
+from zkkit.sim.faults import NO_FAULTS
+from zkkit.sim.properties import Always, Property
+from zkkit.steps import Create, Look, Note, Script
+
+CAST = next(cast for cast in CASTS if cast.name == "Lock, hopeful" and not cast.shared)
+Attempt = leases._Attempt
+at_once, withdraw_leases = Attempt._at_once, Attempt._withdraw_leases
+
+
+def caught(cast: Cast, fault: str) -> str:
+    """What is wrong with it under this fault, in a word; "" if nothing is."""
+    verdict = cast.under(fault)
+    return "" if verdict.story is None else verdict.story.wrong
+
+
+def keeps_them(self: Any) -> Script[Any]:
+    """Not first in line, and keeps its leases for its turn."""
+    queue, seen = yield from at_once(self)
+    if queue is not None and seen is None:
+        seen = yield from self._create()
+    return queue, seen
+
+
+def forgets_them(self: Any) -> Script[None]:
+    """Takes back only what it knows the number of."""
+    self.leases = {name: node for name, node in self.leases.items() if node is not None}
+    return withdraw_leases(self)
+
+
+def trusts_its_session() -> Script[None]:
+    """Does not see that its session was lost while it took the leases back."""
+    yield from ()
+
+
+@pytest.mark.parametrize(
+    ("where", "twin", "fault", "breaks"),
+    [
+        ((Attempt, "_at_once"), keeps_them, "", "no lost wakeup"),
+        ((Attempt, "_withdraw_leases"), forgets_them, "cancel", "no lost wakeup"),
+        ((leases, "SessionId"), trusts_its_session, "expire", "nobody fails"),
+    ],
+    ids=["keeps them", "forgets them", "trusts its session"],
+)
+def test_a_broken_twin_is_caught(monkeypatch, where, twin, fault, breaks):
+    """Two that hope, one mistake: it is found, and without the mistake nothing is."""
+    assert caught(CAST, fault) == ""
+    monkeypatch.setattr(*where, twin)
+    assert caught(CAST, fault).startswith(breaks)
+
+
+def two_that_try() -> World:
+    """Two that hope and do not want to wait."""
+    world = World("/l", "/l/locks", "/l/leases", "/won")
+
+    def tries(name: str, lock: Lock[Any]) -> Script[None]:
+        yield from Note(MET_NOBODY, ("/l",))
+        if (yield from Lock.acquire.of(lock, False)) is not None:
+            yield from Create(f"/won/{name}")
+            yield from Lock.release.of(lock)
+
+    for name in "AB":
+        lock = Lock(world.connect(), "/l")
+        world.actor(name, lock.session, lambda name=name, lock=lock: tries(name, lock))
+    return world
+
+
+def somebody_won() -> Property:
+    def check(view: Any) -> str | None:
+        won = any(path.startswith("/won/") for path in view.tree.nodes)
+        return None if won else "both went away from a free lock"
+
+    return Always("somebody wins", check, at_end=True)
+
+
+def test_of_two_that_try_one_wins(monkeypatch):
+    """They would not if those that do not wait hoped as well."""
+    properties = [somebody_won()]
+    assert explore(two_that_try(), faults=NO_FAULTS, properties=properties).holds
+    monkeypatch.setattr(Attempt, "_hopeful", lambda self: self.pool.met_nobody())
+    assert explore(two_that_try(), faults=NO_FAULTS, properties=properties).holds is False
+
+
+@pytest.mark.front("threads")
+def test_pools_are_remembered_up_to_a_number(open_session):
+    """A session that uses ever new paths does not keep them all."""
+    session = open_session()
+
+    def script() -> Script[Any]:
+        for number in range(REMEMBERED + 10):
+            yield from Pool(f"/{number}", 1).remember(True)
+        yield from Pool("/73", 1).remember(False)
+        return (yield from Look(MET_NOBODY))
+
+    assert session.run(script()) == tuple(f"/{n}" for n in range(72, 9, -1))
