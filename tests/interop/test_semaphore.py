@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from sides import eventually, holds_inside, holds_of, line_of, most_at_once, together
 
+from zkkit.recipes.locks.leases import _Attempt
+from zkkit.steps import Script
+
 pytestmark = pytest.mark.interop
 
 LIMIT = 2
@@ -17,6 +20,24 @@ def test_never_more_than_the_limit(python, java, zk_path):
     actors = (python, java, python, java)
     locks = [actor().semaphore(zk_path, LIMIT) for actor in actors]
     assert most_at_once(together(*holds_of(locks, rounds=8, hold_ms=2))) <= LIMIT
+
+
+def always(_: object) -> Script[bool]:
+    """Whoever was met before."""
+    yield from ()
+    return True
+
+
+@pytest.mark.concurrent
+@pytest.mark.parametrize("limit", [1, LIMIT])
+def test_leases_out_of_turn_let_nobody_in(python, java, zk_path, monkeypatch, limit):
+    """Python creates its lease together with its place in line every time, whoever is ahead: Java,
+    which counts leases, is held up by those and comes to its turn."""
+    monkeypatch.setattr(_Attempt, "_hopeful", always)
+    locks = [actor().semaphore(zk_path, limit) for actor in (python, java, python, java)]
+    assert most_at_once(together(*holds_of(locks, rounds=8, hold_ms=2))) <= limit
+    looker = python()
+    assert eventually(lambda: not any(looker.names(f"{zk_path}/{room}") for room in ROOMS))
 
 
 def test_another_limit_is_caught(python, java, zk_path):
