@@ -187,5 +187,19 @@ def when() -> Callable[..., Moment]:
 
 
 @pytest.fixture
+def waits(front: Any, when: Any) -> Callable[..., Any]:
+    """`waits(session, lock)`: somebody waits for a lock of this session; gives the job, which is in
+    line by then."""
+
+    def begin(session: Any, lock: Any) -> Any:
+        queued = when(session, watch_set=1)
+        job = front.actor().begin(lambda: lock.acquire())
+        queued.wait()
+        return job
+
+    return begin
+
+
+@pytest.fixture
 def clock() -> Callable[[], float]:
     return time.monotonic

@@ -445,14 +445,12 @@ def test_closing_ends_waits(front, kind, zk_hosts, zk_path, when, left_clean):
 
 
 @over(*ALL, kazoo_breaks("K-2 (#2, #565): is_acquired stays true"))
-def test_a_holder_that_closes_lets_the_next_in(front, kind, zk_hosts, zk_path, when):
+def test_a_holder_that_closes_lets_the_next_in(front, kind, zk_hosts, zk_path, waits):
     """A session that ends frees its locks, and its holds are no longer valid."""
     with front.session(zk_hosts) as waiting:
         holder = front.connect(zk_hosts, timeout=6.0)
         hold = front.call(lambda: kind.rival_of(holder, zk_path).acquire())
-        queued = when(waiting, watch_set=1)
-        job = front.actor().begin(lambda: kind.make(waiting, zk_path).acquire())
-        queued.wait()
+        job = waits(waiting, kind.make(waiting, zk_path))
         front.close(holder)
         assert job.result(10).valid
         assert not hold.valid

@@ -109,15 +109,13 @@ def test_the_holders_session_expires(front, kind, zk_hosts, zk_path, when, left_
 
 
 @pytest.mark.defect("C-2")
-def test_reentry_after_expiry_is_no_reentry(front, zk_hosts, zk_path, when):
+def test_reentry_after_expiry_is_no_reentry(front, zk_hosts, zk_path, waits):
     """A lost hold does not let its old owner in again while another has the lock (C-2)."""
     with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
         owner = front.actor()
         lock = ReentrantLock(holder, zk_path)
         hold = owner.call(lambda: lock.acquire())
-        queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: ReentrantLock(waiter, zk_path).acquire())
-        queued.wait()
+        job = waits(waiter, ReentrantLock(waiter, zk_path))
         kill_session(zk_hosts, holder)
         assert job.result(10).valid
         assert eventually(lambda: not hold.valid, 5)
@@ -153,15 +151,13 @@ def test_a_nested_hold_that_is_lost_is_released_as_often(front, zk_hosts, zk_pat
 
 
 @over(*ALL)
-def test_a_waiters_session_expires(front, kind, zk_hosts, zk_path, when, left_clean):
+def test_a_waiters_session_expires(front, kind, zk_hosts, zk_path, when, waits):
     """A waiter whose session is lost begins again in the new one, and gets the lock."""
     with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
         owner = front.actor()
         lock = kind.rival_of(holder, zk_path)
         owner.call(lambda: lock.acquire())
-        queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
-        queued.wait()
+        job = waits(waiter, kind.make(waiter, zk_path))
         old = waiter.session_id
         again = when(waiter, watch_set=1)
         kill_session(zk_hosts, waiter)
@@ -173,16 +169,14 @@ def test_a_waiters_session_expires(front, kind, zk_hosts, zk_path, when, left_cl
 
 
 @over(*ONE_OF_EACH)
-def test_a_waiter_loses_one_session_after_another(front, kind, zk_hosts, zk_path, when):
+def test_a_waiter_loses_one_session_after_another(front, kind, zk_hosts, zk_path, waits):
     """However many sessions it loses in the course of time, also while it pauses before it begins
     again: the retry policy counts in a row those that it did not even get."""
     with front.session(zk_hosts) as holder, front.session(zk_hosts, retry=once(0.1)) as waiter:
         owner = front.actor()
         lock = kind.make(holder, zk_path)
         owner.call(lambda: lock.acquire())
-        queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
-        queued.wait()
+        job = waits(waiter, kind.make(waiter, zk_path))
         for _ in range(3):
             known = waiter.kazoo.client_id
             kill_session(zk_hosts, waiter)
@@ -230,15 +224,15 @@ def test_a_lost_clean_up(front, kind, zk_hosts, zk_proxy, zk_path, contenders):
 
 @pytest.mark.defect("K-7")
 @over(*ONE_OF_EACH, only_on("threads", CHILDREN))
-def test_a_waiter_outlives_a_drop(front, kind, zk_proxy, zk_hosts, zk_path, when, left_clean):
+def test_a_waiter_outlives_a_drop(
+    front, kind, zk_proxy, zk_hosts, zk_path, when, waits, left_clean
+):
     """Connections break while one waits: it goes on waiting, and gets the lock."""
     with front.session(zk_hosts) as holder, front.session(zk_proxy.hosts) as waiter:
         owner = front.actor()
         lock = kind.make(holder, zk_path)
         owner.call(lambda: lock.acquire())
-        queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
-        queued.wait()
+        job = waits(waiter, kind.make(waiter, zk_path))
         again = when(waiter, watch_set=1)
         zk_proxy.drop()
         again.wait()

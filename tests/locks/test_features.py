@@ -85,13 +85,11 @@ def test_the_flaw_of_first_k(front, open_session, zk_path, when):
     assert job.result(10).valid
 
 
-def test_a_semaphore_has_no_such_flaw(front, open_session, zk_path, when):
+def test_a_semaphore_has_no_such_flaw(front, open_session, zk_path, waits):
     """The same with a Semaphore: whichever lease is returned, the waiter is let in."""
     session, waiting = open_session(), open_session()
     leases = [Semaphore(session, zk_path, 2).acquire() for _ in range(2)]
-    queued = when(waiting, watch_set=1)
-    job = front.actor().begin(lambda: Semaphore(waiting, zk_path, 2).acquire())
-    queued.wait()
+    job = waits(waiting, Semaphore(waiting, zk_path, 2))
     leases[1].release()
     assert job.result(10).valid
     assert leases[0].valid

@@ -129,16 +129,14 @@ def test_parents_missing(front, zk_proxy, zk_path):
 
 
 @over(*LINES)
-def test_contended(front, kind, zk_proxy, zk_path, when):
+def test_contended(front, kind, zk_proxy, zk_path, waits):
     """A contended acquire is three flights: create and look, watch, look again."""
     with front.session(zk_proxy.hosts) as holder, front.session(zk_proxy.hosts) as waiter:
         owner = front.actor()
         lock = kind.rival_of(holder, zk_path)
         owner.call(lambda: lock.acquire())
         recorder = recorded(waiter)
-        queued = when(waiter, watch_set=1)
-        job = front.actor().begin(lambda: kind.make(waiter, zk_path).acquire())
-        queued.wait()
+        job = waits(waiter, kind.make(waiter, zk_path))
         before = zk_proxy.requests
         owner.call(lambda: lock.release())
         assert job.result(10)
