@@ -30,12 +30,13 @@ from zkkit.sim.properties import (
     Always,
     EndsWell,
     History,
+    NoLostWakeup,
     Property,
     of_a_fair_lock,
     of_a_lock,
 )
 from zkkit.sim.world import Say
-from zkkit.steps import Create, Get, Mode, Set, Sync, Together, Wait, Watch, Within
+from zkkit.steps import Children, Create, Get, Mode, Set, Sync, Together, Wait, Watch, Within
 
 LOCKS = {ReentrantLock: of_a_fair_lock, HerdLock: of_a_lock}
 
@@ -346,6 +347,32 @@ def test_a_persistent_watch_keeps_firing():
             yield from Wait()
 
     assert watcher_and_writer(watches, NO_FAULTS).holds
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("leaves", [False, True])
+def test_children_are_watched_beside_a_recursive_watch(lasting, leaves):
+    """The recursive watch stands in for the watch on the children that the server would mix up
+    with it, also after whoever set it has left."""
+    world = World("/l")
+    session = world.connect()
+
+    def listens():
+        yield from Watch("/l", recursive=True)
+        while not leaves and not (yield from Children("/l")):
+            assert (yield from Wait()).path == "/l/x"
+
+    def looks():
+        if lasting:
+            yield from Watch("/l")
+        while not (yield from Children("/l", watch=not lasting)):
+            assert (yield from Wait()).path == "/l"
+
+    world.actor("listener", session, listens)
+    world.actor("looker", session, looks)
+    world.actor("writer", world.connect(), lambda: iter(Create("/l/x")))
+    verdict = explore(world, faults=NO_FAULTS, properties=[NoLostWakeup(), EndsWell()])
+    assert verdict.holds, verdict
 
 
 def test_together_is_explored_member_by_member():

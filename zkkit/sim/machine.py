@@ -43,7 +43,16 @@ from .state import (
     State,
 )
 from .tree import WRITES, Applied, Change, Tree
-from .watching import NO_WATCHES, Table, Watches, WatchMode, after_request, fire, is_below
+from .watching import (
+    NO_WATCHES,
+    Table,
+    Watches,
+    WatchMode,
+    after_request,
+    fire,
+    is_below,
+    told_instead,
+)
 from .world import World, session_id
 
 
@@ -203,8 +212,8 @@ class Machine(Actors):
         self._keep_lasting(session, request.path)
 
     def _keep_lasting(self, session: list[Any], path: str) -> None:
-        """The server keeps one mode per path: a session sets its persistent watch again whenever
-        something else was set on that path."""
+        """The server keeps one mode per path, so where a session has a persistent watch it asks
+        for no other: that one stays, and wakes the others as well."""
         modes = [user[2] for user in session[USERS] if user[1] == path]
         lasting = max(modes, default=WatchMode.ONE_SHOT)
         if lasting is not WatchMode.ONE_SHOT:
@@ -213,24 +222,35 @@ class Machine(Actors):
 
     def _drop_unused(self, draft: Draft, s: int) -> None:
         session = draft.session(s)
-        used = {(table, path) for table, path, _, _ in session[USERS]}
-        session[WATCHES] = frozenset(w for w in session[WATCHES] if (w[0], w[1]) in used)
+        used: set[Any] = set()
+        for table, path, _, _ in session[USERS]:
+            used |= {(table, path), path}
+        # One that lasts stays for whoever relies on it, in both tables.
+        session[WATCHES] = frozenset(
+            w for w in session[WATCHES] if (w[1] if w[2] else (w[0], w[1])) in used
+        )
 
     def _fire(self, draft: Draft, s: int, changes: tuple[Change, ...]) -> None:
         session = draft.session(s)
         session[WATCHES], told = fire(session[WATCHES], changes)
         for each in told:
-            woken = []
-            for user in sorted(session[USERS]):
-                table, path, mode, actor = user
-                if not _hears(table, path, mode, each):
-                    continue
-                if mode is WatchMode.ONE_SHOT:
-                    session[USERS] = session[USERS] - {user}
-                if actor not in woken:
-                    woken.append(actor)
-            for actor in woken:
-                self._wake(draft, actor, each)
+            self._tell_users(draft, session, each)
+            instead = told_instead(session[WATCHES], each)
+            if instead is not None:
+                self._tell_users(draft, session, instead)
+
+    def _tell_users(self, draft: Draft, session: list[Any], each: Fire) -> None:
+        woken = []
+        for user in sorted(session[USERS]):
+            table, path, mode, actor = user
+            if not _hears(table, path, mode, each):
+                continue
+            if mode is WatchMode.ONE_SHOT:
+                session[USERS] = session[USERS] - {user}
+            if actor not in woken:
+                woken.append(actor)
+        for actor in woken:
+            self._wake(draft, actor, each)
 
     def _wake(self, draft: Draft, a: int, each: Fire) -> None:
         actor = draft.actor(a)

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any, TypeAlias
 
 from ..errors import NoWatcher
+from ..paths import split
 from ..steps import Children, Exists, Fire, FireKind, Get, Request, Watch
 from .tree import Change
 
@@ -83,6 +84,16 @@ def fire(watches: Watches, changes: tuple[Change, ...]) -> tuple[Watches, list[F
         if heard:
             told.append(Fire(kind, path))
     return watches, told
+
+
+def told_instead(watches: Watches, told: Fire) -> Fire | None:
+    """What a session tells those who wait for a change of the children, where its recursive watch
+    on the same node makes the server say nothing of it."""
+    if told.kind not in (FireKind.CREATED, FireKind.DELETED) or told.path == "/":
+        return None
+    parent = split(told.path)[0]
+    hears_all = (Table.CHILD, parent, WatchMode.RECURSIVE) in watches
+    return Fire(FireKind.CHILD, parent) if hears_all else None
 
 
 _TABLES = {
