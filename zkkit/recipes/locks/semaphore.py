@@ -117,5 +117,5 @@ class Semaphore(OwnedLock[S]):
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all leases, the oldest first; the last may still be waiting."""
+        """The paths of all leases, the oldest first; the last ones may not be granted yet."""
         return self._pool.participants()
