@@ -25,11 +25,13 @@ class Kind:
     name: str
     classes: Mapping[str, str]
     leased: bool = False
-    """Whether in Curator's layout the nodes of its holds lie below `leases`."""
+    """Whether in Curator's layout it has a line and leases, each below a node of its own."""
 
-    def holds_in(self, path: str, peer: str) -> str:
-        """The node below which each acquisition creates exactly one."""
-        return f"{path}/leases" if self.leased and peer != KAZOO else path
+    def nodes(self, path: str, peer: str) -> tuple[str, ...]:
+        """The nodes below which it creates others, to be made beforehand: a container of its own
+        could be reaped meanwhile. Below the last of them each acquisition creates exactly one."""
+        inner = ("locks", "leases") if self.leased and peer != KAZOO else ()
+        return path, *(f"{path}/{name}" for name in inner)
 
 
 MUTEX = Kind("mutex", {ZKKIT: "ReentrantLock", KAZOO: "Lock", CURATOR: "InterProcessMutex"})

@@ -20,7 +20,7 @@ from contextlib import closing
 from zkkit.bench import locks_profile
 from zkkit.bench.locks_cells import Cell, Profile, Speeds
 from zkkit.bench.locks_peers import Peer, PythonPeer, Rounds, members_of
-from zkkit.bench.locks_rows import Planned, Row, SpeedPlan
+from zkkit.bench.locks_rows import Kind, Planned, Row, SpeedPlan
 from zkkit.bench.machine import cpu_used
 from zkkit.bench.peers.rounds import Plan
 from zkkit.bench.pool import Pool
@@ -96,10 +96,7 @@ class _Bench:
     def cell(self, planned: Planned, seconds: float) -> Cell:
         """Measure one cell."""
         row, peer = planned.row, self._peers[planned.peer]
-        path = self._path()
-        holds_in = row.kind.holds_in(path, peer.name)
-        if holds_in != path:
-            self._pool.gate.create(holds_in)
+        path, holds_in = self._place(row.kind, peer.name)
         pids = {**self._pids, peer.name: peer.pid}
         before = cpu_used(pids).servers
         plan = self._plan(row, seconds)
@@ -144,12 +141,21 @@ class _Bench:
             with closing(peer.another()) as other:
                 other.open(row.sessions, _PATIENCE)
                 work = self._plan(row, seconds)
+                path, _ = self._place(row.kind, peer.name)
                 found += other.profile(
-                    row.kind.name, self._path(), range(row.sessions), work, _patience(work)
+                    row.kind.name, path, range(row.sessions), work, _patience(work)
                 )
             if found.total() >= _ENOUGH:
                 break
         return found
+
+    def _place(self, kind: Kind, peer: str) -> tuple[str, str]:
+        """A fresh node for a lock, and the one below which each acquisition creates one."""
+        self._paths += 1
+        nodes = kind.nodes(f"{self._pool.root}/{self._paths}", peer)
+        for node in nodes:
+            self._pool.gate.create(node)
+        return nodes[0], nodes[-1]
 
     def _plan(self, row: Row, seconds: float) -> Plan:
         """When to begin and when to end: soon, and so many seconds after it has settled."""
@@ -162,13 +168,6 @@ class _Bench:
         if planned.row.sessions == 1:
             return [planned.repeat % self._members]
         return range(planned.row.sessions)
-
-    def _path(self) -> str:
-        """A fresh node to put a lock under. Persistent: a container could be reaped meanwhile."""
-        self._paths += 1
-        path = f"{self._pool.root}/{self._paths}"
-        self._pool.gate.create(path)
-        return path
 
 
 def _patience(plan: Plan) -> float:
