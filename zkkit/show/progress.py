@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Self, TextIO
 
 from zkkit.sim import Progress as Explored
@@ -17,6 +20,8 @@ class Progress:
 
     with Progress(len(plan), "runs") as progress:
         progress.done("herd, 16 contenders")
+
+    A Ctrl-C that got lost is noticed when the next unit is done.
     """
 
     def __init__(
@@ -28,9 +33,11 @@ class Progress:
         self._stream = stream if stream is not None else sys.stderr
         self._live = self._stream.isatty()
         self._count = 0
+        self._interrupt = _Interrupt()
 
     def done(self, what: str) -> None:
         """One more unit is finished."""
+        self._interrupt.check()
         self._count += 1
         if self._live:
             self._draw(what)
@@ -48,13 +55,43 @@ class Progress:
         self._stream.flush()
 
     def __enter__(self) -> Self:
+        self._interrupt.remember()
         if self._live:
             self._draw(self._first)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._interrupt.forget()
         if self._live:
             self._write("\r\x1b[K")
+
+
+class _Interrupt:
+    """Ctrl-C, remembered: Python drops a KeyboardInterrupt that strikes in a finaliser or in the
+    callback of a weak reference, and long work drops many objects between two units."""
+
+    def __init__(self) -> None:
+        self._struck = False
+
+    def remember(self) -> None:
+        if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._strike)
+
+    def forget(self) -> None:
+        if _in_main_thread() and signal.getsignal(signal.SIGINT) == self._strike:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def check(self) -> None:
+        if self._struck:
+            raise KeyboardInterrupt
+
+    def _strike(self, number: int, frame: FrameType | None) -> None:
+        self._struck = True
+        signal.default_int_handler(number, frame)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def exploring(stream: TextIO | None = None, every: float = 2.0) -> Callable[[Explored], None]:
