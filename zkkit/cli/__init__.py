@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import argparse
 import io
-import logging
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import zkkit
 from zkkit.cli import bench, compare, demo, doctor, ensemble, sim
@@ -65,8 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without "≤" gets a "?"
     try:
-        with _quiet(logging.getLogger("zkkit.kazoo")):
-            code: int = arguments.command(arguments)
+        code: int = arguments.command(arguments)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -83,17 +80,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         _say("this is a defect of zkkit; the verdict is unknown")
         return UNKNOWN
-
-
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """kazoo logs every lost connection; what matters of it reaches us as an error."""
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _say(text: str) -> None:

@@ -30,6 +30,12 @@ from .clock import now
 from .platforms import Platform
 from .wire import MULTI, Decode
 
+_log = logging.getLogger("zkkit.kazoo")
+# kazoo logs every lost connection and every try; what matters of it reaches the caller as an error.
+# With a handler of its own the logger is silent for those who have not configured logging (Python
+# would print its warnings to stderr) and as loud as ever for those who have.
+_log.addHandler(logging.NullHandler())
+
 
 class Listener(Protocol):
     """Whom the transport tells. All on kazoo's connection thread; none may raise."""
@@ -119,7 +125,7 @@ class KazooTransport(kazoo_private.Interposer):
                 auth_data=set(auth),
                 connection_retry=patience,
                 command_retry=KazooRetry(sleep_func=handler.sleep_func),
-                logger=logging.getLogger("zkkit.kazoo"),
+                logger=_log,
                 use_ssl=tls is not None,
                 **(tls or {}),
             )
