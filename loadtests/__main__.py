@@ -35,6 +35,7 @@ from zkkit.bench.verdict import Judgement, Verdict
 from zkkit.cli import arguments
 from zkkit.cli.servers import Servers
 from zkkit.errors import ZkkitError
+from zkkit.show.wording import many
 
 DESIGNS = (HERD.name, SEQUENTIAL.name)
 _HERE = Path(__file__).resolve().parent
@@ -109,7 +110,7 @@ def _run_all(
     parts: list[Part] = []
     for number, design in enumerate(plan, 1):
         print(
-            f"{number}/{len(plan)} {design}: {given.users} users for {given.seconds} s",
+            f"{number}/{len(plan)} {design}: {many(given.users, 'user')} for {given.seconds} s",
             file=sys.stderr,
             flush=True,
         )

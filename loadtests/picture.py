@@ -13,40 +13,53 @@ from typing import Any
 from loadtests import words
 from loadtests.words import Results
 from zkkit.show import canvas
+from zkkit.show.wording import lies, many, milliseconds
 
 Run = Mapping[str, Any]
 
 
 def png(results: Results) -> bytes:
     """1600 pixels wide, on white."""
+    with canvas.style():
+        return canvas.as_png(_draw(results))
+
+
+def _draw(results: Results) -> Any:
     rows = [(line["design"], line["users"]) for line in results["figures"]]
     height = 2.75 + 0.6 * len(rows)
-    with canvas.style():
-        figure = canvas.start(height)
-        panels = figure.subplots(1, 3, sharey=True)
-        figure.subplots_adjust(
-            left=0.15, right=0.965, top=1 - 0.98 / height, bottom=1.25 / height, wspace=0.16
-        )
-        heading = figure.text(
-            canvas.MARGIN, 1 - 0.3 / height, words.title(results), fontweight="bold", va="center"
-        )
-        canvas.fit(figure, heading, largest=17)
-        figure.text(canvas.MARGIN, 0.08 / height, _footer(results), fontsize=9, color=canvas.MUTED)
-        _prepare(panels[0], rows)
-        _panel(panels[0], results, rows, "Watches fired", "fires per acquisition", _fires)
-        _panel(panels[1], results, rows, "Handoff", "from release to next grant (ms)", _p50)
-        _tails(panels[1], results, rows)
-        _panel(panels[2], results, rows, "Throughput", "acquisitions per second", _rate)
-        return canvas.as_png(figure)
+    figure = canvas.start(height)
+    panels = figure.subplots(1, 3, sharey=True)
+    figure.subplots_adjust(
+        left=0.15, right=0.965, top=1 - 0.98 / height, bottom=1.25 / height, wspace=0.16
+    )
+    heading = figure.text(
+        canvas.MARGIN, 1 - 0.3 / height, words.title(results), fontweight="bold", va="center"
+    )
+    canvas.fit(figure, heading, largest=17)
+    figure.text(canvas.MARGIN, 0.08 / height, _footer(results), fontsize=9, color=canvas.MUTED)
+    _prepare(panels[0], rows)
+    _panel(panels[0], results, rows, "Watches fired", "fires per acquisition", _fires)
+    _panel(
+        panels[1], results, rows, "Handoff", "from release to next grant (ms)", _p50, milliseconds
+    )
+    _tails(panels[1], results, rows)
+    _panel(panels[2], results, rows, "Throughput", "acquisitions per second", _rate)
+    return figure
 
 
 def _prepare(axes: Any, rows: Sequence[tuple[str, int]]) -> None:
     looks = canvas.looks([design for design, _ in rows])
-    axes.set_yticks(range(len(rows)), [f"{design}\n{users} users" for design, users in rows])
+    axes.set_yticks(
+        range(len(rows)), [f"{design}\n{many(users, 'user')}" for design, users in rows]
+    )
     axes.set_ylim(len(rows) - 0.5, -0.5)
     for label, (design, _) in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(looks[design].colour)
         label.set_fontweight("bold")
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}"
 
 
 def _panel(
@@ -56,6 +69,7 @@ def _panel(
     heading: str,
     unit: str,
     value: Callable[[Run], float | None],
+    say: Callable[[float], str] = _short,
 ) -> None:
     looks = canvas.looks([design for design, _ in rows])
     most = 0.0
@@ -76,7 +90,7 @@ def _panel(
             zorder=3,
         )
         axes.annotate(
-            _short(middle),
+            say(middle),
             (0, place - 0.25),
             xytext=(5, 0),
             textcoords="offset points",
@@ -141,10 +155,6 @@ def _rate(run: Run) -> float | None:
     return float(run["per_second"])
 
 
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}"
-
-
 def _footer(results: Results) -> str:
     plan, machine, ensemble = results["plan"], results["machine"], results["ensemble"]
     saturated = sum(run["saturated"] for run in results["runs"])
@@ -152,7 +162,7 @@ def _footer(results: Results) -> str:
     text = (
         "One mark per run; bars: their median. Handoff: filled median, open 99th percentile. "
         f"Fires counted {counted}.\n"
-        f"Each hold at least {plan['hold_ms']:g} ms. Data on {ensemble['medium']}. "
+        f"Each hold at least {plan['hold_ms']:g} ms. Data {lies(ensemble['medium'])}. "
         f"{machine['cpu_count']} CPUs, {machine['python']}, "
         f"{ensemble['size']} x ZooKeeper {ensemble['zookeeper']}."
     )

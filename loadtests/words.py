@@ -11,6 +11,7 @@ from typing import Any
 from loadtests.figures import PHASES
 from zkkit.show import findings
 from zkkit.show.table import table
+from zkkit.show.wording import many, milliseconds
 
 Results = Mapping[str, Any]
 Line = Mapping[str, Any]
@@ -52,15 +53,16 @@ def title(results: Results) -> str:
         return "Nothing was measured"
     most = max(line["users"] for line in lines)
     there = sorted((ln for ln in lines if ln["users"] == most), key=lambda ln: _fires(ln) or 0)
-    users = f"With {most} user{'s' if most != 1 else ''}"
-    few, many = there[0], there[-1]
-    if few is many:
+    users = f"With {many(most, 'user')}"
+    least, greatest = there[0], there[-1]
+    if least is greatest:
         return (
-            f"{users} the {few['design']} lock fires {_number(_fires(few))} watches per acquisition"
+            f"{users} the {least['design']} lock fires {_number(_fires(least))} watches per "
+            "acquisition"
         )
     return (
-        f"{users} the {many['design']} lock fires {_number(_fires(many))} watches per acquisition, "
-        f"the {few['design']} lock {_number(_fires(few))}"
+        f"{users} the {greatest['design']} lock fires {_number(_fires(greatest))} watches per "
+        f"acquisition, the {least['design']} lock {_number(_fires(least))}"
     )
 
 
@@ -89,8 +91,8 @@ def time_cells(line: Line) -> Iterator[tuple[str, ...]]:
         found = line[f"{phase}_ms"]
         numbers = ["-"] * 4
         if found is not None:
-            numbers = [f"{found[name]['median']:.3f}" for name in ("p50", "p90", "p99")]
-            numbers.append(f"{found['max']['high']:.3f}")
+            numbers = [milliseconds(found[name]["median"]) for name in ("p50", "p90", "p99")]
+            numbers.append(milliseconds(found["max"]["high"]))
         yield (line["design"], str(line["users"]), phase, *(n + star for n in numbers))
 
 
@@ -135,15 +137,15 @@ def alt_text(results: Results) -> str:
     for line in results["figures"]:
         handoff = line["handoff_ms"]
         times = (
-            f"handoff {handoff['p50']['median']:.1f} ms in the median, "
-            f"{handoff['p99']['median']:.1f} ms at the 99th percentile"
+            f"handoff {milliseconds(handoff['p50']['median'])} ms in the median, "
+            f"{milliseconds(handoff['p99']['median'])} ms at the 99th percentile"
             if handoff
             else "no handoff"
         )
         parts.append(
-            f"{line['design']}, {line['users']} users: {_number(_fires(line))} fires per "
+            f"{line['design']}, {many(line['users'], 'user')}: {_number(_fires(line))} fires per "
             f"acquisition, {times}, {_spread(line['per_second'])} acquisitions per second, "
-            f"{_spread(line['served'], 0)} users served"
+            f"{_spread(line['served'], 0)} of them served"
         )
     return f"{title(results)}. {'; '.join(parts)}."
 
@@ -153,7 +155,7 @@ def facts(results: Results) -> dict[str, str]:
     plan = results["plan"]
     found = findings.facts({**results, "plan": {**plan, "seed": "none"}})
     found["plan"] = (
-        f"{plan['repeats']} run{'s' if plan['repeats'] != 1 else ''} of each design"
+        f"{many(plan['repeats'], 'run')} of each design"
         + (f" in {plan['order']} order" if plan["repeats"] > 1 else "")
         + f", each step held for {_seconds(plan['step_s'])} once its users are connected, "
         f"each hold at least {plan['hold_ms']:g} ms"
@@ -182,7 +184,7 @@ def _differ(line: Line) -> bool:
 
 def _apart(line: Line) -> str:
     return (
-        f"{line['design']}, {line['users']} users: the two witnesses differ "
+        f"{line['design']}, {many(line['users'], 'user')}: the two witnesses differ "
         f"({line['fires_each']['median']:.2f} and {line['server_fires_each']['median']:.2f} fires "
         "per acquisition): does somebody else use these servers?"
     )

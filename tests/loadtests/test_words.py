@@ -12,17 +12,26 @@ from loadtests.figures import Window, figure
 from loadtests.turns import Turns
 from zkkit.bench.machine import Cpu
 from zkkit.bench.verdict import Judgement, Verdict
+from zkkit.show import canvas
 
 MS = 1_000_000
 
 
-def run(design: str, fires: int, *, servers: int | None = None, cpu: float = 0.1) -> dict[str, Any]:
+def run(
+    design: str, fires: int, *, servers: int | None = None, cpu: float = 0.1, users: int = 2
+) -> dict[str, Any]:
     kept = Turns()
     for number in range(10):
         begin = number * 10 * MS
-        kept.done(kept.held(number % 2, begin, begin + 4 * MS, begin + 9 * MS), begin + 10 * MS)
+        kept.done(kept.held(number % users, begin, begin + 4 * MS, begin + 9 * MS), begin + 10 * MS)
     window = Window(
-        design, 2, 0, 1000 * MS, fires, fires if servers is None else servers, Cpu(cpu, {"n1": 0.2})
+        design,
+        users,
+        0,
+        1000 * MS,
+        fires,
+        fires if servers is None else servers,
+        Cpu(cpu, {"n1": 0.2}),
     )
     return figure(window, kept.between(0, 1000 * MS))
 
@@ -85,11 +94,11 @@ def test_failures_are_in_the_notes() -> None:
     assert "Failed, 3 times: the connection broke" in text
 
 
-def test_the_four_phases_stand_in_the_table_with_microseconds() -> None:
-    """Wait, handoff, hold and release have a row each, with three digits behind the point."""
+def test_the_four_phases_stand_in_the_table_with_three_digits() -> None:
+    """Wait, handoff, hold and release have a row each, in milliseconds to three digits."""
     rows = [line.split() for line in words.text(document(run("herd", 9))).splitlines()]
     found = {row[2]: row[3] for row in rows if row[:2] == ["herd", "2"] and len(row) == 7}
-    assert found == {"wait": "4.000", "handoff": "5.000", "hold": "5.000", "release": "1.000"}
+    assert found == {"wait": "4.00", "handoff": "5.00", "hold": "5.00", "release": "1.00"}
 
 
 def test_the_report_holds_everything_and_nothing_from_outside() -> None:
@@ -112,3 +121,15 @@ def test_the_picture_is_a_png_also_for_one_design_alone() -> None:
     pytest.importorskip("matplotlib")
     for given in (document(run("herd", 90), run("sequential", 10)), document(run("herd", 0))):
         assert picture.png(given).startswith(b"\x89PNG")
+
+
+def test_one_user_is_not_many() -> None:
+    """Title, alt text and picture say "1 user"; the data lies in memory, not on it."""
+    pytest.importorskip("matplotlib")
+    alone = document(run("herd", 9, users=1))
+    assert words.title(alone).startswith("With 1 user the herd lock")
+    assert "herd, 1 user: " in words.alt_text(alone)
+    with canvas.style():
+        figure = picture._draw(alone)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["herd\n1 user"]
+    assert any("Data in memory." in text.get_text() for text in figure.texts)

@@ -45,11 +45,12 @@ def make_document() -> Callable[..., Document]:
         cpu: float = 0.5,
         designs: Sequence[Design] = (HERD, SEQUENTIAL),
         population: str = "own",
+        repeats: int = 2,
     ) -> Document:
-        plan = Plan(tuple(designs), tuple(herd), 2, 42, population=population)
+        plan = Plan(tuple(designs), tuple(herd), repeats, 42, population=population)
         outcome = Outcome(plan)
         for contenders, fires in herd.items():
-            for repeat, design in product(range(2), designs):
+            for repeat, design in product(range(repeats), designs):
                 queue = design.law.wakeups.exact
                 outcome.runs.append(
                     run_of(

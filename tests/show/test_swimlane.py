@@ -93,7 +93,7 @@ def test_a_wasted_wakeup_is_in_title_words_and_picture() -> None:
     told = swimlane.one_release(two_wait())
     assert told.count(Kind.WASTED) == 1
     assert "1 woke for nothing" in swimlane.title(told)
-    assert "bob: watch fire at 3.0 ms, wasted wakeup at 3.1 ms" in swimlane.words(told)
+    assert "bob: watch fire at 3.00 ms, wasted wakeup at 3.10 ms" in swimlane.words(told)
     legend = [text.get_text() for text in swimlane._draw(told).legends[0].get_texts()]
     assert "1 wasted wakeup" in legend
 
@@ -179,7 +179,7 @@ def test_the_files() -> None:
     assert struct.unpack(">I", png[16:20]) == (1600,)
     text = "".join(ElementTree.fromstring(swimlane.svg(told)).itertext())
     assert swimlane.title(told) in text
-    assert "wasted wakeup at 3.1 ms" in text
+    assert "wasted wakeup at 3.10 ms" in text
 
 
 def test_an_empty_recording_can_be_drawn() -> None:

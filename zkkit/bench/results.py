@@ -135,7 +135,7 @@ def results(
             "order": "ABBA",
         },
         "laws": {
-            design.name: _law(design, design.law_of(plan.population), max(plan.contenders))
+            design.name: _law(design, design.law_of(plan.population), plan.contenders)
             for design in plan.designs
         },
         "figures": figures(plan.designs, outcome.runs, plan.population),
@@ -145,9 +145,11 @@ def results(
     }
 
 
-def _law(design: Design, law: Law, most: int) -> dict[str, Any]:
-    """The law in words, and for so many numbers of contenders that it can be drawn."""
-    numbers = sorted({*range(1, most + 1, max(1, most // _CURVE)), most})
+def _law(design: Design, law: Law, measured: Sequence[int]) -> dict[str, Any]:
+    """The law in words, and for so many numbers of contenders that it can be drawn; always for
+    those that were measured."""
+    most = max(measured)
+    numbers = sorted({1, *measured, *range(most, 0, -max(1, most // _CURVE))})
     return {
         "does": design.does,
         "told": law.told(),

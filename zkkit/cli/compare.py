@@ -22,6 +22,7 @@ from zkkit.ensemble.place import Medium
 from zkkit.show import canvas, findings, plots, report
 from zkkit.show.progress import Progress
 from zkkit.show.table import paint, pairs
+from zkkit.show.wording import many
 
 _DESCRIPTION = """\
 N contenders queue behind one holder; then each acquires once. Fires are counted by the clients and
@@ -195,5 +196,6 @@ def _tell(outcome: Outcome, document: dict[str, Any], home: Path, excuse: str) -
 
 
 def _describe(run: Run) -> str:
-    text = f"{run.design}, {run.contenders} contenders: {run.fires} fires, {run.wakeups} wakeups"
+    counts = f"{many(run.fires, 'fire')}, {many(run.wakeups, 'wakeup')}"
+    text = f"{run.design}, {many(run.contenders, 'contender')}: {counts}"
     return f"{text} (void)" if run.void else text

@@ -12,6 +12,7 @@ from zkkit.bench.witness import Reading, members
 from zkkit.ensemble import FAST_START, DockerEnsemble, LocalEnsemble
 from zkkit.ensemble.backends import Backend, choose
 from zkkit.ensemble.place import Medium
+from zkkit.show.wording import lies
 
 #: With the optimising compiler: a server measured for longer is warmed up by it.
 BENCHMARK = tuple(flag for flag in FAST_START if not flag.startswith("-XX:TieredStopAtLevel"))
@@ -52,7 +53,9 @@ def servers(
         return
     choice = choose(backend)
     chosen = f" in {choice.backend} ({choice.why})" if backend == "auto" else ""
-    print(f"Starting three ZooKeeper servers{chosen}, their data on {medium} ...", file=sys.stderr)
+    print(
+        f"Starting three ZooKeeper servers{chosen}, their data {lies(medium)} ...", file=sys.stderr
+    )
     if choice.backend == "docker":
         with DockerEnsemble(medium=medium, jvm_flags=jvm_flags) as contained:
             yield Servers(contained.hosts, {}, contained.describe())

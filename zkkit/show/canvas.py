@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -18,6 +19,8 @@ BLUE, ORANGE, GREEN, PINK, YELLOW = "#0072B2", "#D55E00", "#009E73", "#CC79A7", 
 INK, MUTED, GRID = "#222222", "#555555", "#DDDDDD"
 WIDTH, HEIGHT, DPI = 10.0, 5.0, 160  # inches, inches, dots per inch: 1600 x 800
 MARGIN = 0.02  # left and right of the texts, as a part of the width
+_BESIDE = 0.18  # inches from the axes to a label at the end of a line
+_LABEL = 0.16  # the height of a label at the end of a line, as a part of the axis
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 11,
@@ -107,23 +110,57 @@ def fit(figure: Any, text: Any, *, largest: float) -> None:
     text.set_fontsize(largest * min(1.0, room / width))
 
 
-def label_ends(axes: Any, ends: Sequence[tuple[float, str, Look]]) -> None:
-    """Names at the right ends of the lines, pushed apart where they would lie on each other."""
+class End(NamedTuple):
+    """Where a line ends, and what is written there."""
+
+    x: float
+    y: float
+    text: str
+    look: Look
+
+
+def label_ends(axes: Any, ends: Sequence[End]) -> None:
+    """Names beside the right ends of the lines, each tied to its end. Where they would lie on each
+    other they make room to both sides."""
     low, high = axes.get_ylim()
-    gap = (high - low) * 0.16
-    place = low - gap
-    for height, text, look in sorted(ends, key=lambda end: end[0]):
-        place = max(height, place + gap)
+    ends = sorted(ends, key=lambda end: end.y)
+    places = apart([end.y for end in ends], (high - low) * _LABEL, low, high)
+    moves = need("matplotlib.transforms")
+    beside = axes.transAxes + moves.ScaledTranslation(_BESIDE, 0, axes.figure.dpi_scale_trans)
+    for end, place in zip(ends, places, strict=True):
         axes.annotate(
-            text,
-            xy=(1.025, place),
-            xycoords=("axes fraction", "data"),
-            color=look.colour,
+            end.text,
+            xy=(end.x, end.y),
+            xytext=(1, place),
+            textcoords=moves.blended_transform_factory(beside, axes.transData),
+            color=end.look.colour,
             fontsize=10.5,
             fontweight="bold",
             va="center",
             annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": end.look.colour,
+                "linewidth": 0.9,
+                "relpos": (0, 0.5),
+                "shrinkA": 1,
+                "shrinkB": 6,  # the mark at the end
+            },
         )
+
+
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Places as near as can be to those wanted (which ascend), at least a gap from each other, all
+    of them between low and high if there is room."""
+    # Less i gaps each, they need only not descend: neighbours that do share their mean.
+    groups: list[list[float]] = []
+    for number, value in enumerate(wanted):
+        groups.append([value - number * gap])
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    free = [fmean(group) for group in groups for _ in group]
+    most = high - (len(free) - 1) * gap
+    return [max(low, min(value, most)) + number * gap for number, value in enumerate(free)]
 
 
 def short(number: float) -> str:

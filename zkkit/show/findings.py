@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zkkit.show.table import table
+from zkkit.show.wording import lies, many, milliseconds
 
 Results = Mapping[str, Any]
 Figure = Mapping[str, Any]
@@ -18,14 +19,14 @@ HEADERS = (
     "contenders",
     "fires",
     "servers",
-    "law",
+    "law of fires",
     "creates",
-    "law",
+    "law of creates",
     "useful",
     "overtakings",
     "queueing",
     "wakeups",
-    "law",
+    "law of wakeups",
     "requests",
 )
 TIME_HEADERS = ("design", "contenders", "handoff ms", "p90 ms", "total ms")
@@ -54,7 +55,7 @@ def title(results: Results) -> str:
     most = max(figure["contenders"] for figure in figures)
     what = shown(results)
     there = sorted((f for f in figures if f["contenders"] == most), key=lambda f: f[what]["median"])
-    contenders = f"With {most} contender{'s' if most != 1 else ''}"
+    contenders = f"With {many(most, 'contender')}"
     verb, things = ("fire", "watch") if what == "fires" else ("wake", "actor")
     least = there[0][what]["median"]
     alike = [f["design"] for f in there if f[what]["median"] < 1.05 * least]
@@ -90,7 +91,9 @@ def alt_text(results: Results) -> str:
     parts.append("right: median handoff in milliseconds;")
     for name in results["plan"]["designs"]:
         mine = [f for f in results["figures"] if f["design"] == name and f["handoff_ms"]]
-        points = ", ".join(f"{f['handoff_ms']['median']:.1f} at {f['contenders']}" for f in mine)
+        points = ", ".join(
+            f"{milliseconds(f['handoff_ms']['median'])} at {f['contenders']}" for f in mine
+        )
         parts.append(f"{name}: {points};")
     return " ".join(parts).rstrip(";") + "."
 
@@ -111,7 +114,7 @@ def cells(figure: Figure) -> tuple[str, ...]:
         _count(figure["queueing_fires"]),
         _count(figure["wakeups"]),
         _bound(law["wakeups"]),
-        _one(figure["requests_each"]),
+        _each(figure["requests_each"]),
     )
 
 
@@ -122,8 +125,8 @@ def time_cells(figure: Figure) -> tuple[str, ...]:
         figure["design"],
         str(figure["contenders"]),
         _interval(figure["handoff_ms"]) + star,
-        _one(figure["handoff_p90_ms"]) + star,
-        _one(figure["total_ms"], 0) + star,
+        _ms(figure["handoff_p90_ms"]) + star,
+        _ms(figure["total_ms"]) + star,
     )
 
 
@@ -160,7 +163,7 @@ def ground(results: Results) -> dict[str, str]:
     load = machine["load_average"]
     return {
         "servers": _servers(ensemble),
-        "data on": _medium(ensemble),
+        "data": _medium(ensemble),
         "machine": f"{machine['cpu_count']} x {machine['cpu_model']}"
         + (f", load {load[0]} at the end" if load else ""),
         "system": machine["os"],
@@ -175,7 +178,7 @@ def facts(results: Results) -> dict[str, str]:
         "client": f"{machine['python']}, zkkit {machine['zkkit']}, kazoo {machine['kazoo']}, "
         "all contenders in one process",
         "CPU of the client": _cpu_share(results),
-        "plan": f"{plan['repeats']} repeats in {plan['order']} order, each hold "
+        "plan": f"{many(plan['repeats'], 'repeat')} in {plan['order']} order, each hold "
         f"{plan['hold_ms']:g} ms, seed {plan['seed']}",
         "measured": f"{results['started']}, in {results['seconds']:g} s",
     }
@@ -189,7 +192,7 @@ def _servers(ensemble: Mapping[str, Any]) -> str:
 
 
 def _medium(ensemble: Mapping[str, Any]) -> str:
-    text = str(ensemble["medium"])
+    text = lies(ensemble["medium"])
     if ensemble.get("filesystem"):
         text += f" ({ensemble['filesystem']})"
     return "; ".join((text, *ensemble.get("notes", ())))
@@ -241,11 +244,16 @@ def _percent(spread: Mapping[str, float] | None) -> str:
     return "?" if spread is None else f"{spread['median']:.0%}"
 
 
-def _one(spread: Mapping[str, float] | None, digits: int = 1) -> str:
-    return "?" if spread is None else f"{spread['median']:,.{digits}f}"
+def _each(spread: Mapping[str, float] | None) -> str:
+    return "?" if spread is None else f"{spread['median']:,.1f}"
+
+
+def _ms(spread: Mapping[str, float] | None) -> str:
+    return "?" if spread is None else milliseconds(spread["median"])
 
 
 def _interval(spread: Mapping[str, float] | None) -> str:
     if spread is None:
         return "?"
-    return f"{spread['median']:.1f} ({spread['low']:.1f}..{spread['high']:.1f})"
+    middle, low, high = (milliseconds(spread[name]) for name in ("median", "low", "high"))
+    return middle if low == high else f"{middle} ({low}..{high})"

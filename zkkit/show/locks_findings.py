@@ -10,6 +10,7 @@ from typing import Any
 
 from zkkit.show.findings import Figure, Results, ground
 from zkkit.show.table import table
+from zkkit.show.wording import many
 
 LEGEND = (
     "acquisitions in a second, median over the repeats; zkkit : other is the ratio of these rates,",
@@ -187,7 +188,7 @@ def _ratio(ratio: Mapping[str, float] | None) -> str:
 
 
 def _sessions(one: Figure) -> str:
-    return f"{one['sessions']} session{'s' if one['sessions'] != 1 else ''}"
+    return many(one["sessions"], "session")
 
 
 def row_name(figure: Figure) -> str:
@@ -210,8 +211,8 @@ def conditions(results: Results) -> dict[str, str]:
         **ground(results),
         "clients": f"{clients}; each in a process of its own, on {results['machine']['python']}"
         + (f" or Java ({' '.join(results['peer_flags'])})" if "Curator" in versions else ""),
-        "plan": f"{plan['repeats']} repeats of {plan['cell_seconds']:g} s, {plan['order']}, "
-        f"seed {plan['seed']}, nothing done while holding",
+        "plan": f"{many(plan['repeats'], 'repeat')} of {plan['cell_seconds']:g} s, "
+        f"{plan['order']}, seed {plan['seed']}, nothing done while holding",
         "intervals": f"sure to {min(shares):.0%}" if shares else "none",
         "measured": f"{results['started']}, in {results['seconds']:g} s",
     }

@@ -8,6 +8,7 @@ from typing import Any
 from zkkit.show import canvas
 from zkkit.show.findings import Figure, Results
 from zkkit.show.locks_findings import full_name, row_name, title
+from zkkit.show.wording import lies, many
 
 _ROW = 0.46  # inches
 _LOOKS = {"kazoo": canvas.Look(canvas.ORANGE, "^"), "Curator": canvas.Look(canvas.BLUE, "o")}
@@ -74,8 +75,8 @@ def _within(axes: Any, value: float) -> bool:
 def _footer(results: Results) -> str:
     plan, machine, ensemble = results["plan"], results["machine"], results["ensemble"]
     return (
-        f"Points: median of {plan['repeats']} repeats; bars: interval of the median. "
+        f"Points: median of {many(plan['repeats'], 'repeat')}; bars: interval of the median. "
         f"{', '.join(f'{name} {version}' for name, version in results['versions'].items())}.\n"
         f"{machine['cpu_count']} CPUs, {machine['python']}, {ensemble['size']} x ZooKeeper "
-        f"{ensemble['zookeeper']}, data on {ensemble['medium']}, seed {plan['seed']}."
+        f"{ensemble['zookeeper']}, data {lies(ensemble['medium'])}, seed {plan['seed']}."
     )

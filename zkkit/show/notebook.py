@@ -29,6 +29,7 @@ from zkkit.bench.witness import Witness, WitnessSilent, members
 from zkkit.ensemble import LocalEnsemble
 from zkkit.errors import ZkkitError
 from zkkit.show.table import table
+from zkkit.show.wording import lies
 from zkkit.steps import Script, Step, Together
 
 __all__ = [
@@ -104,7 +105,7 @@ def stated(there: Servers) -> Table:
         "Python": f"{here['python']}, zkkit {here['zkkit']}, kazoo {here['kazoo']}",
         "cores": f"{here['cpu_count']} ({here['cpu_model']})",
         "servers": f"{ensemble['size']} x ZooKeeper {ensemble['zookeeper']}, {ensemble['backend']}",
-        "data on": str(ensemble["medium"]),
+        "data": lies(ensemble["medium"]),
         "mode": "small (ZKKIT_SMALL)" if os.environ.get("ZKKIT_SMALL") else "full",
     }
     return Table(("measured on", ""), list(facts.items()), left=2)

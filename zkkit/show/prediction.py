@@ -15,6 +15,7 @@ from typing import Any
 
 from zkkit.show import canvas, plots
 from zkkit.show.findings import Results, sign
+from zkkit.show.wording import many
 
 __all__ = ["Guess", "finding", "png", "predict"]
 
@@ -90,7 +91,7 @@ def finding(results: Results, guess: Guess) -> str:
             parts.append(
                 f"{figure['design']} fired {measured} (law: {law['relation']} {law['count']:,})"
             )
-    return f"{most} contenders: {'; '.join(parts)}. {whose} for the herd: {guess.value:,}"
+    return f"{many(most, 'contender')}: {'; '.join(parts)}. {whose} for the herd: {guess.value:,}"
 
 
 def png(results: Results, guess: Guess) -> bytes:
@@ -121,13 +122,13 @@ def png(results: Results, guess: Guess) -> bytes:
         )
         axes.set_ylim(0, max(axes.get_ylim()[1], guess.value * 1.05) * 1.03)
         text = f"{'your guess' if guess.own else 'the guess'}: {guess.value:,}"
-        ends.append((guess.value, text, canvas.Look(canvas.INK, "*")))
+        ends.append(canvas.End(most, guess.value, text, canvas.Look(canvas.INK, "*")))
         canvas.label_ends(axes, ends)
         plan = results["plan"]
         figure.text(
             canvas.MARGIN,
             0.02,
-            "Dashed: the law. Points: measured, by clients and servers alike. "
+            f"{plots.law_key(results)} Points: measured, by clients and servers alike. "
             f"Each hold {plan['hold_ms']:g} ms.",
             fontsize=9,
             color=canvas.MUTED,
@@ -144,15 +145,14 @@ def _heading(results: Results, guess: Guess) -> str:
     }
     said = " and ".join(f"{canvas.short(count)} ({design})" for design, count in fired.items())
     whose = "you guessed" if guess.own else "the guess was"
-    return f"{most} contenders fired {said} watches; {whose} {guess.value:,}"
+    return f"{many(most, 'contender')} fired {said} watches; {whose} {guess.value:,}"
 
 
-def _draw(axes: Any, results: Results) -> list[tuple[float, str, Any]]:
-    ends: list[tuple[float, str, Any]] = []
+def _draw(axes: Any, results: Results) -> list[canvas.End]:
+    ends = []
     for name, look in canvas.looks(results["plan"]["designs"]).items():
         mine, law = plots.of_design(results, name), results["laws"][name]["fires"]
-        xs, ys = zip(*law["curve"], strict=True)
-        axes.plot(xs, ys, color=look.colour, lw=1.6, ls=(0, (4, 2)), zorder=2)
+        plots.draw_law(axes, results, law, look)
         spreads = [(f["contenders"], f["fires"]) for f in mine]
         axes.vlines(
             [n for n, _ in spreads],
@@ -176,5 +176,5 @@ def _draw(axes: Any, results: Results) -> list[tuple[float, str, Any]]:
         measured = canvas.short(last["fires"]["median"])
         bound = f"{sign(law)} {law['formula']} = {last['law']['fires']['count']:,}"
         text = f"{name}: {measured}\nlaw {bound}"
-        ends.append((last["fires"]["median"], text, look))
+        ends.append(canvas.End(last["contenders"], last["fires"]["median"], text, look))
     return ends

@@ -22,8 +22,11 @@ def html(results: Results, pictures: Mapping[str, bytes]) -> str:
         body=(
             _explanation(results),
             *(picture(data, findings.alt_text(results)) for data in pictures.values()),
-            "<h2>The figures</h2>",
-            _figures(results),
+            "<h2>What was counted</h2>",
+            table(findings.HEADERS, map(findings.cells, results["figures"])),
+            "<h2>How long it took</h2>",
+            table(findings.TIME_HEADERS, map(findings.time_cells, results["figures"])),
+            small(findings.notes(results)),
             "<h2>Measured on</h2>",
             facts(findings.facts(results)),
             "<h2>Run it again</h2>",
@@ -47,10 +50,3 @@ def _explanation(results: Results) -> str:
         f"behind it{wants}. Then it lets go, and each of them acquires the lock once. How many "
         f"watches fire, and how many actors wake?</p><ul>{items}</ul>"
     )
-
-
-def _figures(results: Results) -> str:
-    figures = results["figures"]
-    counts = table(findings.HEADERS, map(findings.cells, figures))
-    times = table(findings.TIME_HEADERS, map(findings.time_cells, figures))
-    return counts + times + small(findings.notes(results))

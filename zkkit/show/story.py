@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from zkkit.hooks import Event
 from zkkit.record import Row, frames
+from zkkit.show.wording import many, milliseconds
 
 LIMIT = 10_000
 """More marks than these nobody can see: the rest is cut off, and the picture says so."""
@@ -224,10 +225,10 @@ def title(told: Story) -> str:
 def words(told: Story) -> str:
     """All that the picture shows, lane by lane."""
     counts = ", ".join(many(told.count(kind), kind) for kind in Kind if told.count(kind))
-    lines = [f"{title(told)}.", f"In {told.span_ms:.1f} ms: {counts}."]
+    lines = [f"{title(told)}.", f"In {milliseconds(told.span_ms)} ms: {counts}."]
     for lane, name in enumerate(told.lanes):
         marks = told.of(lane)
-        said = ", ".join(f"{mark.kind} at {mark.ms:.1f} ms" for mark in marks)
+        said = ", ".join(f"{mark.kind} at {milliseconds(mark.ms)} ms" for mark in marks)
         lines.append(f"{name}: {said or 'sleeps on'}.")
     if told.left_out:
         lines.append(notice(told))
@@ -238,13 +239,3 @@ def notice(told: Story) -> str:
     """What is said where a story was cut."""
     shown = len(told.marks)
     return f"Cut: the first {shown:,} of {shown + told.left_out:,} events are shown."
-
-
-def many(number: int, what: str) -> str:
-    """A number of things: 1 fire, 2 fires, 2 watches set."""
-    if number == 1:
-        return f"1 {what}"
-    head, _, rest = what.partition(" ")
-    if rest in ("set", "refused", "created", "lost"):  # two watches set, two nodes created
-        return f"{number:,} {head}{'es' if head.endswith('ch') else 's'} {rest}"
-    return f"{number:,} {what}s"

@@ -19,13 +19,13 @@ from zkkit.show.story import (
     Kind,
     Mark,
     Story,
-    many,
     notice,
     one_release,
     story,
     title,
     words,
 )
+from zkkit.show.wording import many
 
 __all__ = ["LIMIT", "Kind", "Mark", "Story", "one_release", "png", "story", "svg", "title", "words"]
 
