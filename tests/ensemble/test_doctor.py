@@ -8,7 +8,8 @@ import pytest
 
 from zkkit.cli import doctor, main
 
-NEEDS = ["Python", "kazoo", "docker", "matplotlib", "pandas", "Java", "ZooKeeper", "Curator"]
+NEEDS = ["Python", "kazoo", "docker", "matplotlib", "pandas", "pyarrow", "jupyterlab", "locust"]
+NEEDS += ["Java", "ZooKeeper", "Curator"]
 NEEDS += ["engine", "compose", "image", "ports", "memory", "cores"]
 
 
@@ -52,3 +53,23 @@ def test_old_java_will_not_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert findings["Java"].verdict == "missing"
     assert "older than 11" in findings["Java"].text
     assert doctor.judge(findings)[0] is False
+
+
+def test_memory_is_not_called_a_part_of_something_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is free in /dev/shm may be more than what is available: neither is part of the other."""
+    monkeypatch.setattr(doctor, "_available_mb", lambda: doctor._MEMORY_MB)
+    text = next(finding for finding in doctor.examine() if finding.need == "memory").text
+    assert text.startswith(f"{doctor._MEMORY_MB:,} MB available")
+    assert "of it" not in text
+
+
+def test_every_extra_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What notebooks, load tests and Parquet files need is told apart, with what brings it."""
+
+    def none(name: str) -> str:
+        raise doctor.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.importlib.metadata, "version", none)
+    cures = {finding.need: finding.cure for finding in doctor.examine()}
+    assert "zkkit[lab]" in cures["jupyterlab"] and "zkkit[lab]" in cures["pyarrow"]
+    assert "zkkit[load]" in cures["locust"]

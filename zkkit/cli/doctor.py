@@ -78,6 +78,9 @@ def examine() -> Iterator[Finding]:
     yield _package("docker", "poor", "not installed: no containers", "pip install 'zkkit[docker]'")
     yield _package("matplotlib", "poor", "not installed: no pictures", "pip install 'zkkit[lab]'")
     yield _package("pandas", "poor", "not installed: no data frames", "pip install 'zkkit[lab]'")
+    yield _package("pyarrow", "poor", "not installed: no Parquet files", "pip install 'zkkit[lab]'")
+    yield _package("jupyterlab", "poor", "not installed: no notebooks", "pip install 'zkkit[lab]'")
+    yield _package("locust", "poor", "not installed: no load tests", "pip install 'zkkit[load]'")
     yield _asked("Java", _java)
     yield _asked("ZooKeeper", _zookeeper)
     yield _curator()
@@ -194,7 +197,7 @@ def _memory() -> Finding:
         return Finding("memory", "poor", text, f"end some programs: {_MEMORY_MB:,} MB are wanted")
     shared = Path("/dev/shm")
     if shared.is_dir():
-        text += f", {shutil.disk_usage(shared).free // 2**20:,} MB of it in {shared}"
+        text += f"; {shutil.disk_usage(shared).free // 2**20:,} MB free in {shared}"
     return Finding("memory", "ok", text)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from zkkit.ensemble import standing
+from zkkit.ensemble import EnsembleError, standing
 from zkkit.ensemble.backends import BACKENDS
-from zkkit.ensemble.base import NodeStatus
-from zkkit.ensemble.standing import NothingUp, Standing
-from zkkit.show.table import paint, pairs, table
+from zkkit.ensemble.base import NodeStatus, majority, mending, only_leader
+from zkkit.ensemble.standing import NothingUp, Servers, Standing
+from zkkit.show.table import pairs, table
 
 _DESCRIPTION = "Three ZooKeeper servers on this machine that stay up until you end them."
 _EPILOG = """\
@@ -18,22 +21,33 @@ examples:
   zkkit ensemble up                       start them; says how to connect
   zkkit ensemble status                   who leads, who is asleep, who is cut off
   zkkit ensemble cut leader               cut the leader off its peers
-  zkkit ensemble heal 2                   and put it back
+  zkkit ensemble heal                     put back what is cut off
   zkkit ensemble down                     end them
 
 exit codes:
   0 done   1 no ensemble is up   2 it could not be done   130 interrupted
 """
 
-_ORDERS = {
-    "kill": "end a node at once, as a power cut would",
-    "restart": "start a killed node again, or end and start a running one",
-    "pause": "freeze a node: its connections stay open, nothing answers",
-    "resume": "let a paused node go on",
-    "cut": "cut a node off its peers; its clients stay connected",
-    "heal": "put a node that was cut off back among its peers",
-}
 _LEADER = "leader"
+_BREAKING = {
+    "kill": "end a node at once, as a power cut would",
+    "pause": "freeze a node: its connections stay open, nothing answers",
+    "cut": "cut a node off its peers; its clients stay connected",
+}
+
+
+class _Mending(NamedTuple):
+    """An order that undoes another one: what it does, and the state of those who need it."""
+
+    help: str
+    state: str
+
+
+_MENDING = {
+    "restart": _Mending("start killed nodes again, or end and start a running one", "killed"),
+    "resume": _Mending("let paused nodes go on", "paused"),
+    "heal": _Mending("put nodes that were cut off back among their peers", "cut off"),
+}
 
 
 def add_to(commands: Any) -> None:
@@ -53,10 +67,16 @@ def add_to(commands: Any) -> None:
     )
     down.set_defaults(command=_down)
     orders.add_parser("status", help="a table of the nodes").set_defaults(command=_status)
-    for verb, what in _ORDERS.items():
+    for verb, what in _BREAKING.items():
         order = orders.add_parser(verb, help=what)
         order.add_argument("node", type=_node, help="its number, or: leader")
-        order.set_defaults(command=_order, verb=verb)
+        order.set_defaults(command=_break, verb=verb)
+    for verb, kind in _MENDING.items():
+        order = orders.add_parser(verb, help=kind.help)
+        order.add_argument(
+            "node", type=_broken, nargs="?", help=f"its number (default: all that are {kind.state})"
+        )
+        order.set_defaults(command=_mend, verb=verb)
 
 
 def _add_up(orders: Any) -> None:
@@ -70,7 +90,6 @@ def _add_up(orders: Any) -> None:
     up.add_argument(
         "--medium",
         choices=("memory", "disk"),
-        default="memory",
         help="where the servers keep their data (default: memory)",
     )
     up.add_argument(
@@ -82,10 +101,17 @@ def _add_up(orders: Any) -> None:
     up.set_defaults(command=_up)
 
 
+# --- the orders -----------------------------------------------------------------------
+
+
 def _up(given: argparse.Namespace) -> int:
-    print("Starting three ZooKeeper servers ...", file=sys.stderr)
-    there, why = standing.up(given.backend, medium=given.medium, client_ports=given.ports)
-    print(_table(there))
+    there, why = standing.up(
+        given.backend,
+        medium=given.medium,
+        client_ports=given.ports,
+        on_start=lambda: _tell("Starting three ZooKeeper servers ..."),
+    )
+    print(_report(there.servers.status()))
     facts = {
         "backend": f"{there.backend}: {why}",
         "medium": there.medium,
@@ -93,8 +119,6 @@ def _up(given: argparse.Namespace) -> int:
         "end it": "zkkit ensemble down",
     }
     print("\n" + pairs(facts))
-    if given.backend not in ("auto", there.backend):
-        print(paint(f"It runs on {there.backend}, not on {given.backend}.", "yellow", sys.stdout))
     return 0
 
 
@@ -105,48 +129,154 @@ def _down(given: argparse.Namespace) -> int:
 
 
 def _status(given: argparse.Namespace) -> int:
-    try:
-        there = standing.find()
-    except NothingUp as nothing:
-        print(nothing)
+    there = _find()
+    if there is None:
         return 1
-    print(_table(there))
+    print(_report(there.servers.status()))
     print("\n" + pairs({"backend": there.backend, "connect to": there.hosts}))
     return 0
 
 
-def _order(given: argparse.Namespace) -> int:
-    try:
-        there = standing.find()
-    except NothingUp as nothing:
-        print(nothing)
+def _break(given: argparse.Namespace) -> int:
+    there = _find()
+    if there is None:
         return 1
-    node = there.servers.leader() if given.node == _LEADER else given.node
-    there.servers.order(given.verb, node)
-    print(_table(there))
+    with _hints_as_commands():
+        node = _leader(there.servers) if given.node == _LEADER else given.node
+        there.servers.order(given.verb, node)
+    print(_report(there.servers.status()))
     return 0
 
 
-def _table(there: Standing) -> str:
+def _mend(given: argparse.Namespace) -> int:
+    there = _find()
+    if there is None:
+        return 1
+    state = _MENDING[given.verb].state
+    needing = [each.node for each in there.servers.status() if state in _state(each)]
+    chosen = needing if given.node is None else [given.node]
+    for node in chosen:
+        _tell(f"{given.verb} {node} ...")  # it may take a while until the node serves
+        with _hints_as_commands():
+            there.servers.order(given.verb, node)
+    print(_report(there.servers.status()))
+    if not chosen:
+        print(f"\nNo node was {state}.")
+    elif given.node not in (None, *needing) and given.verb != "restart":
+        print(f"\nNode {given.node} was not {state}{_others(needing)}.")
+    return 0
+
+
+def _others(needing: Sequence[int]) -> str:
+    return f", but {' and '.join(map(str, needing))}" if needing else ""
+
+
+def _find() -> Standing | None:
+    """The ensemble that is up; if none is, that is said."""
+    try:
+        return standing.find()
+    except NothingUp as nothing:
+        print(nothing)
+        return None
+
+
+def _leader(servers: Servers) -> int:
+    """The node that leads; says so if an election must be waited for."""
+    nodes = servers.status()
+    if _leading(nodes) is None and _has_majority(nodes):
+        _tell("An election is under way; waiting for the leader ...")
+    return servers.leader()
+
+
+@contextmanager
+def _hints_as_commands() -> Iterator[None]:
+    """What an ensemble tells a program to call, a user types."""
+    try:
+        yield
+    except EnsembleError as error:
+        error.hint = _as_commands(error.hint)
+        raise
+
+
+def _as_commands(hint: str) -> str:
+    """ "restart(1) or heal(2)" as "zkkit ensemble restart 1 or zkkit ensemble heal 2"."""
+    return re.sub(rf"\b({'|'.join(_MENDING)})\((\d+)\)", r"zkkit ensemble \1 \2", hint)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- what is said about the nodes -----------------------------------------------------
+
+
+def _report(nodes: Sequence[NodeStatus]) -> str:
+    """The table, and below it what is not to be seen in one row: that nobody leads, and why."""
     headers = ("node", "state", "role", "port", "latency (ms)", "sessions")
-    return table(headers, [_row(each) for each in there.servers.status()], left=3)
+    rows = table(headers, [_row(each) for each in nodes], left=3)
+    if not _has_majority(nodes):
+        ways = (way for each in nodes for way in mending(each.node, each.state, each.cut))
+        return (
+            f"{rows}\n\nNobody can lead: {len(_connected(nodes))} of {len(nodes)} nodes are up and "
+            f"connected, and {majority(len(nodes))} must be. To mend it: "
+            f"{_as_commands(', '.join(ways))}"
+        )
+    if _leading(nodes) is None:
+        return f"{rows}\n\nNobody leads at the moment: an election is under way."
+    return rows
 
 
 def _row(each: NodeStatus) -> tuple[str, ...]:
-    state = f"{each.state}, cut off" if each.cut else each.state
     latency = "-" if each.latency_ms is None else f"{each.latency_ms:.2f}"
     sessions = "-" if each.sessions is None else str(each.sessions)
-    role = each.role or ("serves nobody" if each.state == "running" else "-")
-    return str(each.node), state, role, str(each.port), latency, sessions
+    return str(each.node), _state(each), _role(each), str(each.port), latency, sessions
+
+
+def _state(each: NodeStatus) -> str:
+    return f"{each.state}, cut off" if each.cut else each.state
+
+
+def _role(each: NodeStatus) -> str:
+    if each.role is None:
+        return "serves nobody" if each.state == "running" else "-"
+    # A node finds out that it is cut off within the sync limit, and till then it is wrong.
+    return f"believes: {each.role}" if each.cut else each.role
+
+
+def _connected(nodes: Sequence[NodeStatus]) -> dict[int, str | None]:
+    """The nodes that are up and connected, and what each says it is."""
+    return {each.node: each.role for each in nodes if each.state == "running" and not each.cut}
+
+
+def _has_majority(nodes: Sequence[NodeStatus]) -> bool:
+    return len(_connected(nodes)) >= majority(len(nodes))
+
+
+def _leading(nodes: Sequence[NodeStatus]) -> int | None:
+    return only_leader(_connected(nodes))
+
+
+# --- what may be typed ----------------------------------------------------------------
 
 
 def _node(text: str) -> int | str:
+    return text if text == _LEADER else _number(text, "neither a number nor 'leader'")
+
+
+def _broken(text: str) -> int:
     if text == _LEADER:
-        return text
+        raise argparse.ArgumentTypeError(
+            "a node that was broken no longer leads: give its number, or no name at all to mend "
+            "every node that needs it"
+        )
+    return _number(text, "no number")
+
+
+def _number(text: str, otherwise: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'leader'") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is {otherwise}") from None
 
 
 def _ports(text: str) -> list[int]:

@@ -180,15 +180,17 @@ class Ensemble(ABC):
     # --- asking -------------------------------------------------------------------------
 
     def leader(self) -> int:
-        """The node that leads a majority; waits until there is exactly one."""
+        """The node that leads a majority; waits until there is exactly one.
+
+        Without a majority that is up and connected there can be none: NoLeader, at once.
+        """
         self._check_running()
-        found = poll(self._only_leader, DEADLINE)
+        found = poll(self._elected, DEADLINE)
         if found is None:
-            cut = f", cut off are {sorted(self._cut())}" if self._cut() else ""
             raise NoLeader(
-                f"no leader within {DEADLINE:g} s; up are nodes {self._up() or 'none'}{cut}",
-                hint=f"most of the {len(self.nodes)} nodes must be up and connected: "
-                "restart(), resume() or heal() some",
+                f"no leader within {DEADLINE:g} s, though nodes {self._connected()} are up and "
+                "connected",
+                hint="an election may take longer on a busy machine: ask again",
             )
         return found
 
@@ -199,7 +201,7 @@ class Ensemble(ABC):
         except OSError as error:
             raise EnsembleError(
                 f"node {node} does not answer {word!r} ({error})",
-                hint="it may be killed or paused: restart() or resume() it",
+                hint=f"it may be killed or paused: restart({node}) or resume({node})",
             ) from error
 
     def metrics(self) -> dict[int, dict[str, float]]:
@@ -299,7 +301,7 @@ class Ensemble(ABC):
     def _await_serving_again(self, node: int) -> None:
         # Without a majority no node can serve: then there is nothing to wait for yet.
         connected = self._connected()
-        if node in connected and len(connected) > len(self.nodes) // 2:
+        if node in connected and len(connected) >= majority(len(self.nodes)):
             self._await([node])
 
     def _await(self, nodes: Sequence[int]) -> None:
@@ -325,10 +327,20 @@ class Ensemble(ABC):
         raise NodeNeverReady(node, message, log=str(log), tail=end or "(it wrote nothing)")
 
     def _only_leader(self) -> int | None:
-        # A leader that was paused believes in itself for a moment: two leaders are none yet. One
-        # that is cut off does so for the sync limit, and leads nobody.
-        leaders = [node for node in self._connected() if self._mode(node) in _LEADING]
-        return leaders[0] if len(leaders) == 1 else None
+        return only_leader({node: self._mode(node) for node in self._connected()})
+
+    def _elected(self) -> int | None:
+        """The leader, None while there may be an election; NoLeader where there can be none."""
+        connected, wanted = self._connected(), majority(len(self.nodes))
+        if len(connected) < wanted:
+            states, cut = self._states(), self._cut()
+            ways = (mending(node, states[node], node in cut) for node in self.nodes)
+            raise NoLeader(
+                f"no leader: {len(connected)} of {len(self.nodes)} nodes are up and connected, "
+                f"and {wanted} must be",
+                hint=", ".join(way for each in ways for way in each),
+            )
+        return self._only_leader()
 
     # --- inside: small things -----------------------------------------------------------
 
@@ -340,7 +352,7 @@ class Ensemble(ABC):
         self._check_running()
         self._check(node)
         if self._states()[node] == "killed":
-            raise EnsembleError(f"node {node} has been killed", hint="restart() it")
+            raise EnsembleError(f"node {node} has been killed", hint=f"restart({node})")
 
     def _up(self) -> list[int]:
         return [node for node, state in self._states().items() if state == "running"]
@@ -369,6 +381,25 @@ class Ensemble(ABC):
             latency_ms=known.get("zk_avg_latency") if known else None,
             sessions=fourletter.sessions(port) if known else None,
         )
+
+
+def majority(size: int) -> int:
+    """How many of `size` nodes can elect a leader."""
+    return size // 2 + 1
+
+
+def only_leader(roles: Mapping[int, str | None]) -> int | None:
+    """The one that leads, of nodes that are up and connected, by what they say of themselves."""
+    # A leader that was paused believes in itself for a moment: two leaders are none yet. One
+    # that is cut off does so for the sync limit, and leads nobody: it is not asked here.
+    leaders = [node for node, role in roles.items() if role in _LEADING]
+    return leaders[0] if len(leaders) == 1 else None
+
+
+def mending(node: int, state: State, cut: bool) -> list[str]:
+    """The calls that bring a node back among its peers, in their order."""
+    ways = {"killed": [f"restart({node})"], "paused": [f"resume({node})"], "running": []}[state]
+    return [*ways, f"heal({node})"] if cut else ways
 
 
 def poll(question: Callable[[], T | None], seconds: float) -> T | None:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,6 +34,16 @@ class NothingUp(EnsembleError):
 
     def __init__(self, message: str = "no ensemble is up") -> None:
         super().__init__(message, hint="start one: zkkit ensemble up")
+
+
+class UpOtherwise(EnsembleError):
+    """An ensemble is up, but not the one that was asked for."""
+
+    def __init__(self, differences: Sequence[str]) -> None:
+        super().__init__(
+            f"another ensemble is up: {'; '.join(differences)}",
+            hint="end it first: zkkit ensemble down; or leave these options out to keep it",
+        )
 
 
 class Servers(Protocol):
@@ -100,17 +110,44 @@ def _locked() -> Iterator[Path]:
 
 
 def up(
-    backend: Backend, *, medium: Medium, client_ports: Sequence[int] | None = None
+    backend: Backend,
+    *,
+    medium: Medium | None = None,
+    client_ports: Sequence[int] | None = None,
+    on_start: Callable[[], None] = lambda: None,
 ) -> tuple[Standing, str]:
-    """The standing ensemble, started if there is none. Gives it, and why it is the one it is."""
+    """The standing ensemble, started if there is none. Gives it, and why it is the one it is.
+
+    What is not given may be anything: "auto", None. If one is up that is not as wanted, that is
+    UpOtherwise. `on_start` is called before servers are started.
+    """
     with _locked() as note:
         there = _find(note)
         if there is not None:
+            if differences := list(_differences(there, backend, medium, client_ports)):
+                raise UpOtherwise(differences)
             return there, "it was up already"
+        on_start()
         choice = choose(backend)
         start = _start_docker if choice.backend == "docker" else _start_local
-        start(note, medium, client_ports)
+        start(note, medium or "memory", client_ports)
         return _open(json.loads(note.read_text())), choice.why
+
+
+def _differences(
+    there: Standing, backend: Backend, medium: Medium | None, client_ports: Sequence[int] | None
+) -> Iterator[str]:
+    if backend not in ("auto", there.backend):
+        yield f"its backend is {there.backend}, not {backend}"
+    if medium not in (None, there.medium):
+        yield f"its medium is {there.medium}, not {medium}"
+    ports = [int(host.rpartition(":")[2]) for host in there.hosts.split(",")]
+    if client_ports is not None and list(client_ports) != ports:
+        yield f"its ports are {_listed(ports)}, not {_listed(client_ports)}"
+
+
+def _listed(ports: Sequence[int]) -> str:
+    return ",".join(map(str, ports))
 
 
 def find() -> Standing:
