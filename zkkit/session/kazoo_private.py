@@ -11,6 +11,7 @@ stand between its client and its connection:
     conn._read_watch_event    every fire
     client._call              who asked for it
     client._session_callback  every change of state, before kazoo acts on it
+    client._queue             what is still to be sent, for a wake-up that never blocks (`Bell`)
 
 Checked at import: with a kazoo that lacks one of them zkkit refuses to start.
 """
@@ -64,6 +65,63 @@ PING = PING_XID
 CONNECTED = frozenset({KeeperState.CONNECTED, KeeperState.CONNECTED_RO})
 EXPIRED, AUTH_FAILED = KeeperState.EXPIRED_SESSION, KeeperState.AUTH_FAILED
 CLOSED = KeeperState.CLOSED
+_MANY = 65536  # more bytes than a socketpair holds; if not, the rest rings once more
+
+
+class Bell:
+    """What kazoo takes for both ends of its wake-up socketpair: ringing it never blocks.
+
+    kazoo writes a byte for every request and sends a request for every byte. A pair that nobody
+    reads is full after some 280 bytes, and then the writer waits for the connection thread: for
+    ever, if it has the monitor that this thread waits for, or is that thread itself.
+
+    Here a byte only says that there is something in the queue. One that finds no room is dropped:
+    others are there, and they stay until the queue is empty. So no wake-up is lost: bytes are
+    removed when the queue is empty, and then the queue is looked at once more, for whoever has put
+    something in meanwhile may have rung before the removal.
+    """
+
+    def __init__(self, client: Any, ends: tuple[Any, Any]) -> None:
+        self._client = client
+        self._inner, self._outer = ends
+        for end in ends:
+            end.setblocking(False)
+
+    @classmethod
+    def put_into(cls, client: Any) -> None:
+        """Let a client that was not started yet be woken by bells."""
+        handler = client.handler
+        make_pair = handler.create_socket_pair
+
+        def make_bell() -> tuple[Bell, Bell]:
+            bell = cls(client, make_pair())
+            return bell, bell
+
+        handler.create_socket_pair = make_bell
+
+    def send(self, data: bytes) -> int:
+        """As the writing end: ring."""
+        with suppress(BlockingIOError):
+            self._outer.send(data)
+        return len(data)
+
+    def recv(self, size: int) -> bytes:
+        """As the reading end, after a request was sent or none was found."""
+        if not self._client._queue:
+            with suppress(BlockingIOError):
+                self._inner.recv(_MANY)
+            if self._client._queue:
+                self.send(b"\0")
+        return b"\0" * size
+
+    def fileno(self) -> int:
+        """Readable while it rings."""
+        number: int = self._inner.fileno()
+        return number
+
+    def close(self) -> None:
+        for end in (self._inner, self._outer):
+            end.close()
 
 
 class Interposer:

@@ -130,6 +130,7 @@ class KazooTransport(kazoo_private.Interposer):
                 **(tls or {}),
             )
         )
+        kazoo_private.Bell.put_into(self.client)
         self.chroot: str = self.client.chroot or ""
         self._listener: Listener
         self._outbox: deque[Call] = deque()

@@ -1,0 +1,230 @@
+"""Many actors on one session at once: handing over a request must never wait for the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import zkkit.aio
+from zkkit import ReentrantLock
+from zkkit.session.kazoo_private import Bell
+from zkkit.steps import Data, Exists, Get, Script, Together, Wait
+from zkkit.testing import Proxy
+
+Open = Callable[..., zkkit.Session]
+Eventually = Callable[..., Any]
+CROWD = 2000
+
+
+def wait_and_read(arrived: list[None]) -> Script[Data]:
+    """Wait for a watch; a dropped connection wakes as well. Then read."""
+    yield from Exists("/never-made", watch=True)
+    arrived.append(None)
+    yield from Wait()
+    return (yield from Get("/"))
+
+
+@pytest.fixture
+def small_stacks() -> Iterator[None]:
+    """Threads that are started in the test take little memory."""
+    before = threading.stack_size(256 * 1024)
+    yield
+    threading.stack_size(before)
+
+
+def test_two_thousand_threads_outlive_a_dropped_connection(
+    through: zkkit.Session, zk_proxy: Proxy, small_stacks: None, eventually: Eventually
+) -> None:
+    """All wait in one session when its connection is dropped; all are woken and go on."""
+    arrived: list[None] = []
+    read: list[Data] = []
+    threads = [
+        threading.Thread(
+            target=lambda: read.append(through.run(wait_and_read(arrived))), daemon=True
+        )
+        for _ in range(CROWD)
+    ]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(arrived) == CROWD, 30.0)
+    zk_proxy.drop()
+    eventually(lambda: len(read) == CROWD, 30.0)
+    for thread in threads:
+        thread.join(5.0)
+
+
+def test_two_thousand_tasks_outlive_a_dropped_connection(zk_proxy: Proxy) -> None:
+    """The same with asyncio."""
+
+    async def main() -> None:
+        async with zkkit.aio.connect(zk_proxy.hosts, timeout=5.0) as session:
+            async with asyncio.timeout(60.0):
+                arrived: list[None] = []
+                tasks = [
+                    asyncio.create_task(session.run(wait_and_read(arrived))) for _ in range(CROWD)
+                ]
+                while len(arrived) < CROWD:
+                    await asyncio.sleep(0.02)
+                zk_proxy.drop()
+                assert len(await asyncio.gather(*tasks)) == CROWD
+
+    asyncio.run(main())
+
+
+GREENLETS = """
+from gevent import monkey; monkey.patch_all()
+import sys, gevent, zkkit
+from zkkit.steps import Exists, Get, Wait
+
+hosts, crowd = sys.argv[1], int(sys.argv[2])
+arrived = []
+
+def wait_and_read():
+    yield from Exists("/never-made", watch=True)
+    arrived.append(None)
+    yield from Wait()
+    return (yield from Get("/"))
+
+with zkkit.connect(hosts, timeout=5.0, handler="gevent") as session, gevent.Timeout(60.0):
+    greenlets = [gevent.spawn(lambda: session.run(wait_and_read())) for _ in range(crowd)]
+    while len(arrived) < crowd:
+        gevent.sleep(0.02)
+    print("waiting", flush=True)
+    gevent.joinall(greenlets, raise_error=True)
+"""
+
+
+def test_two_thousand_greenlets_outlive_a_dropped_connection(zk_proxy: Proxy) -> None:
+    """The same with gevent, in a process of its own."""
+    pytest.importorskip("gevent")
+    command = [sys.executable, "-c", GREENLETS, zk_proxy.hosts, str(CROWD)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "waiting\n"
+            zk_proxy.drop()
+            assert process.wait(90.0) == 0
+        finally:
+            process.kill()
+
+
+def test_flight_of_five_thousand(session: zkkit.Session) -> None:
+    """One flight may have more requests than the wake-up has room for."""
+    stats = session.run(Together(*[Exists("/") for _ in range(5000)]), timeout=30.0)
+    assert len(stats) == 5000
+
+
+def test_crowd_at_a_closed_door(
+    through: zkkit.Session,
+    zk_proxy: Proxy,
+    small_stacks: None,
+    beside: Callable[..., Future[Any]],
+    eventually: Eventually,
+) -> None:
+    """What many actors ask for while there is no connection is sent, all of it, when it is back;
+    deadlines hold meanwhile."""
+    zk_proxy.cut()
+    eventually(lambda: through.state == "suspended")
+    asked = [beside(through.exists, "/") for _ in range(500)]
+    with pytest.raises(TimeoutError):
+        through.run(Exists("/"), timeout=0.2)
+    zk_proxy.mend()
+    assert all(stat.result(20.0) is not None for stat in asked)
+
+
+def test_closing_with_a_crowd_inside(
+    open_session: Open, zk_proxy: Proxy, small_stacks: None, beside: Callable[..., Future[Any]]
+) -> None:
+    """Closing a session whose server is frozen ends all waits, however many there are."""
+    session = open_session(zk_proxy.hosts)
+    zk_proxy.freeze()
+    asked = [beside(session.exists, "/") for _ in range(500)]
+    beside(session.close).result(20.0)
+    assert all(isinstance(each.exception(5.0), zkkit.errors.SessionLost) for each in asked)
+
+
+def test_lock_outlives_a_drop_with_three_hundred_in_line(
+    through: zkkit.Session,
+    zk_proxy: Proxy,
+    zk_path: str,
+    small_stacks: None,
+    beside: Callable[..., Future[Any]],
+    eventually: Eventually,
+) -> None:
+    """Three hundred threads acquire one lock of one session, the connection is dropped while they
+    stand in line, and everyone has its turn."""
+    lock = ReentrantLock(through, zk_path)
+
+    def visit() -> int:
+        with lock as hold:
+            return hold.token
+
+    with lock:
+        visits = [beside(visit) for _ in range(300)]
+        eventually(lambda: len(through.children(zk_path)) == 301, 20.0)
+        zk_proxy.drop()
+    assert len({visit.result(30.0) for visit in visits}) == 300
+
+
+def test_lock_three_hundred_levels_deep(session: zkkit.Session, zk_path: str) -> None:
+    """All missing parents are made in one flight."""
+    path = zk_path + "/d" * 300
+    with ReentrantLock(session, path).held(timeout=20.0) as hold:
+        assert hold.check()
+
+
+def test_kazoo_users_may_crowd_too(session: zkkit.Session) -> None:
+    """Requests through the kazoo client below share the wake-up, and none is forgotten."""
+    results = [session.kazoo.exists_async("/") for _ in range(1000)]
+    assert all(result.get(timeout=20.0) is not None for result in results)
+
+
+class Ends:
+    """Both ends of a pair with room for so many bytes; `reading` is called when it is read."""
+
+    def __init__(self, room: int, reading: Callable[[], object]) -> None:
+        self.bytes, self.room, self.reading = 0, room, reading
+
+    def setblocking(self, flag: bool) -> None:
+        assert not flag
+
+    def send(self, data: bytes) -> int:
+        if self.bytes == self.room:
+            raise BlockingIOError
+        self.bytes += 1
+        return 1
+
+    def recv(self, size: int) -> bytes:
+        self.reading()
+        self.bytes = 0
+        return b"\0"
+
+
+def test_bell_rings_while_there_is_something_to_send() -> None:
+    """A full pair drops bytes, never the wake-up; it is silent only when the queue is empty, also
+    if somebody puts something in just while the bytes are being removed."""
+    client = SimpleNamespace(_queue=["first"] * 10)
+    pair = Ends(3, lambda: client._queue.append("late") if pair.room == 3 else None)
+    bell = Bell(client, (pair, pair))
+    for _ in client._queue:
+        bell.send(b"\0")
+    assert pair.bytes == 3
+    for _ in range(9):
+        client._queue.pop()
+        bell.recv(1)
+        assert pair.bytes == 3
+    client._queue.pop()
+    bell.recv(1)
+    assert client._queue == ["late"] and pair.bytes == 1
+    client._queue.pop()
+    pair.room = 4
+    bell.recv(1)
+    assert pair.bytes == 0
