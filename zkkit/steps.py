@@ -354,6 +354,16 @@ class Actor(Step[Hashable]):
     """Whoever called: the Thread, greenlet or Task object itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class StillHeld(Step[bool]):
+    """Whether a node marked as acquired in that session (0: it outlives sessions) surely is still
+    held, by the session's own clocks."""
+
+    session_id: int
+    path: str
+    zxid: int
+
+
 # --- what outlives a script -----------------------------------------------------------
 
 

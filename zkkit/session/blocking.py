@@ -96,6 +96,7 @@ def connect(
     *,
     timeout: float = 10.0,
     connect_timeout: float = 10.0,
+    tick: float | None = None,
     namespace: str | None = None,
     auth: Sequence[tuple[str, str]] | None = None,
     acl: Sequence[Acl] | None = None,
@@ -107,6 +108,8 @@ def connect(
     """Open a session with the ensemble at `hosts` ("host:port,host:port").
 
     `timeout` is the session timeout asked for, `connect_timeout` the time to get a session at all.
+    `tick` is the servers' tickTime in seconds, if you know it: holds then stay valid over slower
+    links (docs/locks.md).
     `namespace` is put before every path. `auth` is a list of (scheme, credential), `acl` the
     default for created nodes, `tls` a mapping with ca, certfile, keyfile, keyfile_password,
     verify_certs, check_hostname. `retry` says how often in a row recipes begin again after a lost
@@ -117,6 +120,7 @@ def connect(
         hosts,
         timeout=timeout,
         connect_timeout=connect_timeout,
+        tick=tick,
         namespace=namespace,
         auth=auth,
         acl=acl,

@@ -107,6 +107,7 @@ class Front(Recipe[S]):
             platform=platform,
             wire=Wire(self._transport.chroot, options.acl),
             timeout=options.timeout,
+            tick=options.tick,
             hooks=self.hooks,
             deliver=deliver,
         )
@@ -216,7 +217,7 @@ class Front(Recipe[S]):
         return self._runner.noted(key)
 
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
-        return self._runner.is_held(session_id, path, zxid)
+        return self._runner.is_held(path, zxid)
 
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]

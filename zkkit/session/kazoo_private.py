@@ -3,6 +3,7 @@
 kazoo's client owns the socket, the reconnecting and the pings. To see what it sends and hears we
 stand between its client and its connection:
 
+    conn._expand_client_hosts which servers are tried, and in what order
     conn._connect             whether a server took us, credentials and all
     conn._invoke              the connect reply: session id and negotiated timeout
     conn._submit              every request that goes out
@@ -36,7 +37,8 @@ TESTED = ((2, 10), (2, 12))
 
 _PRIVATE_NAMES: dict[Any, tuple[str, ...]] = {
     ConnectionHandler: (
-        "_connect", "_invoke", "_submit", "_read_header", "_read_response", "_read_watch_event",
+        "_expand_client_hosts", "_connect", "_invoke", "_submit", "_read_header", "_read_response",
+        "_read_watch_event",
     ),
     KazooClient: ("_call", "_session_callback"),
 }  # fmt: skip
@@ -132,6 +134,9 @@ class Interposer:
         self.client = client
         conn = client._connection
         self._conn = conn
+        self._current: tuple[str, int] | None = None
+        self._avoided: tuple[str, int] | None = None
+        self._expand, conn._expand_client_hosts = conn._expand_client_hosts, self._on_expand
         self._connect, conn._connect = conn._connect, self._on_connect
         self._invoke, conn._invoke = conn._invoke, self._on_invoke
         self._submit, conn._submit = conn._submit, self._on_submit
@@ -195,6 +200,10 @@ class Interposer:
         client = self.client
         return len(client._data_watchers.get(path, ())) + len(client._child_watchers.get(path, ()))
 
+    def avoid_current(self) -> None:
+        """Try the server we are with last, the next time servers are tried."""
+        self._avoided = self._current
+
     def hang_up(self) -> None:
         """Break the connection, if there is one; kazoo connects again by itself."""
         sock = self._conn._socket
@@ -224,7 +233,12 @@ class Interposer:
 
     # --- where we stand -------------------------------------------------------------------
 
+    def _on_expand(self) -> Any:
+        # A stable sort: kazoo's order, but for the one.
+        return sorted(self._expand(), key=lambda server: server[1:] == self._avoided)
+
     def _on_connect(self, host: str, address: str, port: int) -> Any:
+        self._current = (address, port)
         try:
             result = self._connect(host, address, port)
         except Exception as error:

@@ -168,6 +168,16 @@ class KazooTransport(kazoo_private.Interposer):
         else:
             self._outbox.append(call)
 
+    @property
+    def servers(self) -> int:
+        """How many servers we know."""
+        return len(self.client.hosts)
+
+    def try_another(self) -> None:
+        """Leave this server for another one."""
+        self.avoid_current()
+        self.hang_up()
+
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
         self._outbox.clear()

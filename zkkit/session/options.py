@@ -27,6 +27,7 @@ class Options:
     hosts: str
     timeout: float
     connect_timeout: float
+    tick: float | None
     namespace: str | None
     auth: tuple[tuple[str, str], ...]
     acl: tuple[Acl, ...]
@@ -41,6 +42,7 @@ class Options:
         *,
         timeout: float,
         connect_timeout: float,
+        tick: float | None,
         namespace: str | None,
         auth: Sequence[tuple[str, str]] | None,
         acl: Sequence[Acl] | None,
@@ -52,6 +54,7 @@ class Options:
         for name, seconds in (("timeout", timeout), ("connect_timeout", connect_timeout)):
             if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
                 raise ValueError(f"{name} must be a number of seconds > 0, not {seconds!r}")
+        _check_tick(tick, timeout)
         validate("/" + (namespace or "").strip("/"))
         unknown = set(tls or {}) - _TLS_NAMES
         if unknown:
@@ -66,6 +69,7 @@ class Options:
             hosts=hosts,
             timeout=timeout,
             connect_timeout=connect_timeout,
+            tick=tick,
             namespace=namespace,
             auth=tuple(auth or ()),
             acl=OPEN_ACL if acl is None else tuple(acl),
@@ -78,6 +82,16 @@ class Options:
     def namespace_path(self) -> str:
         inside = (self.namespace or "").strip("/")
         return f"/{inside}" if inside else ""
+
+
+def _check_tick(tick: float | None, timeout: float) -> None:
+    if tick is None:
+        return
+    if not isinstance(tick, int | float) or not 0 < tick <= timeout / 2:
+        raise ValueError(
+            f"tick is the servers' tickTime in seconds, at most half of timeout={timeout:g}, "
+            f"not {tick!r}"
+        )
 
 
 def _own_address() -> bytes:

@@ -58,14 +58,14 @@ class Reporter:
         if mark.what != "gave up" and getattr(self.hooks, mark.what):
             self._emit(mark.what, mark.path, mark.kind, run, mark.zxid, duration=duration)
 
-    def lost(self, held: Held, why: ZkkitError) -> None:
+    def lost(self, held: Held, cause: str) -> None:
         at = time.monotonic_ns()
         if held.tally is not None:
             held.tally.count("lost", "", at - held.since)
         if self.hooks.lost:
             event = Event(
                 at, self.session, held.actor, held.recipe, held.path, "", held.zxid,
-                type(why).__name__, at - held.since,
+                cause, at - held.since,
             )  # fmt: skip
             self.hooks.emit("lost", event)
 

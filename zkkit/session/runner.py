@@ -25,18 +25,20 @@ from ..steps import (
     Request,
     SessionId,
     Step,
+    StillHeld,
     Watch,
 )
 from .clock import SessionClock, now
 from .engine import PENDING, Engine
-from .holds import Holds
+from .holds import Held, Holds
 from .kazoo_transport import Call, KazooTransport
 from .platforms import Platform
+from .pulse import Beat, Pulse
 from .report import Reporter
 from .run import Flight, Run
 from .service import Timer
 from .watches import Key, WatchKind, WatchTable
-from .wire import Wire
+from .wire import WRITES, Wire
 
 
 class Runner(Engine):
@@ -49,6 +51,7 @@ class Runner(Engine):
         platform: Platform,
         wire: Wire,
         timeout: float,
+        tick: float | None,
         hooks: Hooks,
         deliver: Callable[[Callable[[], object]], None],
     ) -> None:
@@ -66,7 +69,17 @@ class Runner(Engine):
         self._epoch = 0  # how many sessions have been lost
         self._holds = Holds()
         self._watches: WatchTable[Run] = WatchTable(self._remove_watch, self._set_watch)
+        self._unproved: list[tuple[Run, Mark]] = []  # granted, and to be told when it is proved
+        self._pulse = Pulse(
+            tick=tick,
+            send=lambda step, beat: transport.send(Call(self._wire.encode(step), "/", beat)),
+            at=self._at,
+            is_held=lambda: bool(self._unproved) or self._holds.any_mortal,
+            lapsed=self._lapse,
+            hang_up=transport.try_another if transport.servers > 1 else None,
+        )
         self._instant[SessionId] = lambda run, step: self.session_id
+        self._instant[StillHeld] = lambda run, step: self.is_held(step.path, step.zxid)
         self._instant[Mark] = self._mark
 
     # --- for the fronts ---------------------------------------------------------------
@@ -91,18 +104,18 @@ class Runner(Engine):
         """The negotiated session timeout in seconds."""
         return self._clock.timeout
 
-    def is_held(self, session_id: int, path: str, zxid: int) -> bool:
-        return self._holds.valid(self._clock, session_id, path, zxid)
+    def is_held(self, path: str, zxid: int) -> bool:
+        return self._holds.valid(self._pulse.proof, path, zxid)
 
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]
     ) -> None:
         with self._monitor:
             held = self._holds.find(path, zxid)
-            if session_id and self.session_id != session_id:
-                self._deliver(callback)
-            elif held is not None:
+            if held is not None:
                 held.on_lost.append(callback)
+            elif self._holds.has_lapsed(path, zxid) or session_id not in (0, self.session_id):
+                self._deliver(callback)
 
     def end_all(self) -> None:
         """End every run with SessionClosed."""
@@ -133,6 +146,7 @@ class Runner(Engine):
             if session_id == clock.session_id:
                 clock.answered(sent_at)
                 if clock.alive():
+                    self._pulse.opened(timeout, sent_at, anew=False)
                     return True
                 self._lose_by_our_clock()
                 self._drain()
@@ -140,6 +154,7 @@ class Runner(Engine):
             if clock.session_id:
                 self._lose(_expired())
             self._clock = SessionClock(session_id, timeout, sent_at)
+            self._pulse.opened(timeout, sent_at, anew=True)
             self._report.session = session_id
             self._schedule_tick()
             self._drain()
@@ -157,12 +172,14 @@ class Runner(Engine):
                 # Sent first, so whatever they read next is read with the watch in place.
                 for run in users:
                     self._wake(run, Fire(FireKind.NONE, key.path))
+            self._pulse.connected()
             self._tell_up()
             self._drain()
 
     def connection_down(self) -> None:
         with self._monitor:
             self._transport.suspend()
+            self._pulse.disconnected()
             if self.state == "connected":
                 self._change_state("suspended")
             for run, path in self._watches.disconnected():
@@ -194,9 +211,14 @@ class Runner(Engine):
         with self._monitor:
             if self._clock.session_id and not self._clock.alive():
                 self._lose_by_our_clock()
-            flight: Flight | None = call.owner
-            if flight is not None:
-                self._landed(flight, call.index, value, error)
+            owner = call.owner
+            if isinstance(owner, Beat):
+                self._pulse.answered(owner, call.sent_at, error)
+            elif error is None and call.type in WRITES:
+                self._pulse.wrote(call.sent_at)
+            self._tell_granted()
+            if isinstance(owner, Flight):
+                self._landed(owner, call.index, value, error)
             self._drain()
 
     # --- losing a session ---------------------------------------------------------------
@@ -239,10 +261,11 @@ class Runner(Engine):
         clock.end()
         if clock.session_id and self._closed is None:
             self._change_state("lost")
-        for held in self._holds.lose_all():
-            self._report.lost(held, error)
-            for callback in held.on_lost:
-                self._deliver(callback)
+        self._pulse.ended()
+        self._tell_lost(self._holds.end(), type(error).__name__)
+        for run, _ in self._unproved:
+            self._unshield(run)  # it gets a hold that is lost, or is told at its next step
+        self._unproved.clear()
         self._clock = SessionClock(0, self._timeout, now())
         self._epoch += 1
         self._watches.clear()
@@ -250,6 +273,38 @@ class Runner(Engine):
         for run in list(self._runs.values()):
             run.watches.clear()
             self._interrupt(run, copy(error))
+
+    # --- holds, and the proof they stand on -----------------------------------------------
+
+    def _tell_granted(self) -> None:
+        """Let those go on whose grant is proved by now."""
+        if self._unproved and self._pulse.is_proved():
+            proved, self._unproved = self._unproved, []
+            for run, mark in proved:
+                self._grant(run, mark)
+                self._unshield(run)
+
+    def _lapse(self, era: int) -> None:
+        """Nothing proves any more that the session lives: what was held is lost for good, whatever
+        becomes of the session."""
+        self._tell_lost(self._holds.lapse(era), "Unproved")
+
+    def _tell_lost(self, lost: list[Held], cause: str) -> None:
+        for held in lost:
+            self._report.lost(held, cause)
+            for callback in held.on_lost:
+                self._deliver(callback)
+
+    def _at(self, moment: float, function: Callable[[], object]) -> Timer:
+        """Call back later, with the monitor, unless the session is closed by then."""
+
+        def call() -> None:
+            with self._monitor:
+                if self._closed is None:
+                    function()
+                    self._drain()
+
+        return self._service.at(moment, call)
 
     # --- requests -----------------------------------------------------------------------
 
@@ -320,14 +375,22 @@ class Runner(Engine):
     def _woke(self, run: Run, fire: Fire) -> None:
         self._report.woke(run, fire)
 
-    def _mark(self, run: Run, step: Mark) -> None:
+    def _mark(self, run: Run, step: Mark) -> Any:
+        if step.what == "acquired":
+            if not step.kind and not self._pulse.is_proved():
+                self._unproved.append((run, step))
+                return PENDING
+            return self._grant(run, step)
         if step.what == "released":
             duration = self._holds.released(step.path, step.zxid)
         else:
             duration = time.monotonic_ns() - run.began
-        if step.what == "acquired":
-            self._holds.acquired(run, step)
-        self._report.marked(step, run, duration)
+        return self._report.marked(step, run, duration)
+
+    def _grant(self, run: Run, step: Mark) -> None:
+        proof = self._pulse.proof
+        self._holds.acquired(run, step, 0 if proof is None else proof.era)
+        self._report.marked(step, run, time.monotonic_ns() - run.began)
 
     def _change_state(self, state: str) -> None:
         if self.state != state:

@@ -24,6 +24,7 @@ from ..steps import (
     Random,
     SessionId,
     Spawn,
+    StillHeld,
     Stop,
     Together,
     Wait,
@@ -76,6 +77,7 @@ class Actors(Helpers):
             Random: lambda draft, actor, step: 0.0,
             Actor: self._who,
             SessionId: lambda draft, actor, step: draft.sessions[self.home[actor]][ID],
+            StillHeld: self._still_held,
             Note: self._note,
             Look: self._look,
             Mark: self._mark,
@@ -295,6 +297,10 @@ class Actors(Helpers):
     def _look(self, draft: Draft, a: int, step: Look) -> Any:
         table = draft.sessions[self.home[a]][TABLE]
         return next((value for key, value in table if key == step.key), None)
+
+    def _still_held(self, draft: Draft, a: int, step: StillHeld) -> bool:
+        # Time does not pass in a world: who has the session has what is proved by it.
+        return step.session_id in (0, draft.sessions[self.home[a]][ID])
 
     def _mark(self, draft: Draft, a: int, step: Mark) -> None:
         if step.what == "gave up":

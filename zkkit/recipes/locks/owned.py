@@ -2,8 +2,9 @@
 
 Who holds what is kept in the session's table under the lock object: as with `threading.RLock`, two
 lock objects on one path are two contenders. A holding whose session is over counts for nothing: the
-next acquire starts anew, a release finds nothing to do. One that is being released counts for
-nothing either, but stays in the table until its node is surely gone.
+next acquire starts anew, a release finds nothing to do. One whose proof has lapsed while its
+session lives on counts for nothing either, but its node is there: the next acquire or release
+removes it. One that is being released stays in the table until its node is surely gone.
 
 An attempt that ends because the session was lost, or because somebody removed our node, is begun
 again in the new session, as the session's retry policy allows.
@@ -17,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ...errors import NoNode, NotOwner, SessionLost
 from ...scripting import Awaiting, Blocking, S, actor_name, script, timed_script
-from ...steps import Actor, Look, Mark, Node, Note, Script, SessionId
+from ...steps import Actor, Look, Mark, Node, Note, Script, SessionId, StillHeld
 from ..shared import begin_again
 from .held import Acquirable
 from .hold import Hold
@@ -28,11 +29,12 @@ T = TypeVar("T")
 
 class Holding(NamedTuple):
     """What an actor has of a lock: the hold and how often it was acquired; 0 times: it is being
-    released."""
+    released. `gone`: it was lost, and its node removed, but not all of its releases have come."""
 
     actor: Hashable
     hold: Hold[Any]
     times: int
+    gone: bool = False
 
 
 class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
@@ -77,6 +79,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         again = yield from self._again(actor)
         if again is not None:
             return again
+        yield from self.forsake(actor)
         yield from self._admit(actor)
         node = yield from self._persevere(lambda: self._contend(blocking))
         if node is None:
@@ -112,12 +115,21 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
 
     def current(self, actor: Hashable) -> Script[Holding | None]:
         """What the actor surely holds: the last of its holdings, if that still counts."""
-        session = yield from SessionId()
         for holding in reversed((yield from self._holdings())):
             if holding.actor == actor and holding.times:
-                lives = holding.hold.session_id in (0, session)
-                return holding if lives else None
+                return holding if (yield from _still_held(holding.hold)) else None
         return None
+
+    def forsake(self, actor: Hashable) -> Script[None]:
+        """Remove the nodes of what the actor lost while its session lives on: behind them it would
+        wait for itself."""
+        session = yield from SessionId()
+        for holding in (yield from self._holdings()):
+            hold = holding.hold
+            ours = holding.actor == actor and holding.times and hold.session_id == session
+            if ours and not holding.gone and not (yield from _still_held(hold)):
+                yield from self._replace(holding, holding._replace(gone=True))
+                yield from self._let_go(hold)
 
     def _holdings(self) -> Script[tuple[Holding, ...]]:
         return (yield from Look(self)) or ()
@@ -181,7 +193,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         try:
             yield from self._closing(hold)
             session = yield from SessionId()
-            if hold.session_id in (0, session):
+            if hold.session_id in (0, session) and not holding.gone:
                 yield from Mark("released", hold.path, hold.czxid, "", self._counter)
                 yield from self._let_go(hold)
         finally:
@@ -199,3 +211,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         )
         state = f"held by {holders}" if holders else "not held here"
         return f"<{type(self).__name__} {self.path} {state}>"
+
+
+def _still_held(hold: Hold[Any]) -> StillHeld:
+    return StillHeld(hold.session_id, hold.path, hold.czxid)

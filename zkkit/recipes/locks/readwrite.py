@@ -79,6 +79,7 @@ class WriteLock(LineLock[S]):
     reader: ReadLock[S]
 
     def _admit(self, actor: Hashable) -> Script[None]:
+        yield from self.reader.forsake(actor)
         reading = yield from self.reader.current(actor)
         if reading is not None:
             raise UpgradeRefused(
@@ -98,6 +99,9 @@ class ReadLock(LineLock[S]):
 
     reentrant: ClassVar[bool] = True
     writer: WriteLock[S]
+
+    def _admit(self, actor: Hashable) -> Script[None]:
+        yield from self.writer.forsake(actor)
 
     def _contend(self, blocking: bool) -> Script[Node | None]:
         actor = yield from Actor()
