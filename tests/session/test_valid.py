@@ -115,6 +115,7 @@ def await_handover(pairs: list[Rivals]) -> None:
 def take_any_answer_for_life(monkeypatch: Any) -> None:
     """The broken twin: no beats, and a hold is valid while any server answers our pings."""
     monkeypatch.setattr(Pulse, "_begin", lambda self, step: None)
+    monkeypatch.setattr(Pulse, "is_proved", lambda self: True)
     monkeypatch.setattr(Proof, "holds", lambda self, era, at: True)
 
 

@@ -26,11 +26,17 @@ from ..steps import Check, Multi, Request, Sync
 from .clock import Proof, gap_for, now
 from .service import Timer
 
-_SYNC = Sync("/")
-_WRITE = Multi((Check("/"),))
+BEAT_PATH = "/zookeeper"
+"""What beats are about: the servers' own node, which recipes have no business with. It need not be
+there, below a chroot, nor need we be allowed to see it."""
+
+_SYNC = Sync(BEAT_PATH)
+_WRITE = Multi((Check(BEAT_PATH),))
 _HOLDING_PACE = 1 / 8  # of the session timeout: no faster than that, however short the tick
-_PATIENCE = 0.12  # of the session timeout, for the answer to a beat ...
-_ROUND_TRIPS = 6  # ... and at least so many of the usual round trips
+_PATIENCE = 0.12  # of the session timeout, for the answer to a beat while something is held ...
+_IDLE_PATIENCE = 0.3  # ... and while nothing is: then there is less to lose
+_ROUND_TRIPS = 6  # at least so many of the usual round trips,
+_SHORTEST_PATIENCE = 0.5  # and so many seconds: a busy machine stands still for longer than a link
 _MARGIN = 0.05  # of the session timeout: what is proved for less is as good as not proved
 
 
@@ -171,7 +177,8 @@ class Pulse:
 
     def _begin(self, step: Request[Any]) -> None:
         assert self.proof is not None
-        patience = max(_PATIENCE * self.proof.timeout, _ROUND_TRIPS * self._usual)
+        share = _PATIENCE if self._is_held() else _IDLE_PATIENCE
+        patience = max(share * self.proof.timeout, _ROUND_TRIPS * self._usual, _SHORTEST_PATIENCE)
         # A server that is slow to answer only beats would be left for ever: be more patient.
         moment = now() + patience * 2 ** min(self._unanswered, 5)
         beat = Beat(step, self._at(moment, lambda: self._out_of_patience(beat)))
@@ -210,8 +217,8 @@ class Pulse:
 
 
 def _applied(error: ZkkitError | None) -> bool:
-    """Whether a majority took the beat's write. The leader looks at the session first, so a root
-    that we may not see, or that is not there, proves as much as one that is."""
+    """Whether a majority took the beat's write. The leader looks at the session first, so a node
+    that is not there, or that we may not see, proves as much as one that is."""
     return error is None or (
         isinstance(error, MultiFailed) and isinstance(error.errors[0], NoNode | NoAuth)
     )

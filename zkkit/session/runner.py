@@ -72,7 +72,7 @@ class Runner(Engine):
         self._unproved: list[tuple[Run, Mark]] = []  # granted, and to be told when it is proved
         self._pulse = Pulse(
             tick=tick,
-            send=lambda step, beat: transport.send(Call(self._wire.encode(step), "/", beat)),
+            send=lambda step, beat: transport.send(Call(self._wire.encode(step), step.path, beat)),
             at=self._at,
             is_held=lambda: bool(self._unproved) or self._holds.any_mortal,
             lapsed=self._lapse,

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import struct
 
+from zkkit.session.pulse import BEAT_PATH
+
 CLOSE_SESSION = -11
+BEAT = -1
+"""A number of our own for the Syncs and writes by which a zkkit session proves that it lives: who
+wants the reply to a script's Sync to be lost does not mean one of those."""
 
 #: The request types by the names used here; several wire types may be one kind of request.
 OPERATIONS: dict[str, tuple[int, ...]] = {
@@ -33,6 +38,7 @@ OPERATIONS: dict[str, tuple[int, ...]] = {
     "sasl": (102,),
     "add_watch": (106,),
     "close": (CLOSE_SESSION,),
+    "beat": (BEAT,),
 }
 _NAMES = {number: name for name, numbers in OPERATIONS.items() for number in numbers}
 
@@ -42,6 +48,7 @@ _LONGEST_FRAME = 64 * 1024 * 1024
 
 _LENGTH = struct.Struct(">i")
 _REQUEST = struct.Struct(">ii")
+_AFTER_CHECK = 4 + 9
 
 
 def operation_name(number: int) -> str:
@@ -72,7 +79,16 @@ def frame_length(prefix: bytes | bytearray) -> int | None:
 def request_header(body: bytes) -> tuple[int, int]:
     """(xid, type) of a request."""
     xid, number = _REQUEST.unpack_from(body)
-    return xid, number
+    return xid, BEAT if _is_beat(number, body) else number
+
+
+def _is_beat(number: int, body: bytes) -> bool:
+    """Whether a request is a Sync of the node that beats are about, or a multi that only checks it.
+    (What follows the path in such a multi is a version and the header that ends it.)"""
+    path = BEAT_PATH.encode()
+    return (number == 9 and body.endswith(path)) or (
+        number == 14 and body[-_AFTER_CHECK - len(path) : -_AFTER_CHECK] == path
+    )
 
 
 def reply_xid(body: bytes) -> int:
