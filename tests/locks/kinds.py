@@ -152,11 +152,18 @@ kazoo_keeps = pytest.param(KAZOO, id=KAZOO.name, marks=pytest.mark.front("kazoo"
 
 
 def kazoo_breaks(reason: str, raises: type[BaseException] = AssertionError) -> Any:
-    """kazoo's own Lock does not pass this test; `reason` names its issue."""
+    """kazoo's own Lock does not pass this test; `reason` names its issue. Slow: it fails by letting
+    a time pass, and it changes with kazoo's version, not with ours."""
     xfail = pytest.mark.xfail(strict=True, reason=reason, raises=raises)
-    return pytest.param(KAZOO, id=KAZOO.name, marks=[pytest.mark.front("kazoo"), xfail])
+    marks = [pytest.mark.front("kazoo"), pytest.mark.slow, xfail]
+    return pytest.param(KAZOO, id=KAZOO.name, marks=marks)
 
 
-def only_on(front: str, kind: Kind) -> Any:
+def only_on(front: str, kind: Kind, *marks: Any) -> Any:
     """This kind on one front is enough."""
-    return pytest.param(kind, id=kind.name, marks=pytest.mark.front(front))
+    return pytest.param(kind, id=kind.name, marks=[pytest.mark.front(front), *marks])
+
+
+def slowly(kind: Kind) -> Any:
+    """This kind on every front, but not every day."""
+    return pytest.param(kind, id=kind.name, marks=pytest.mark.slow)
