@@ -38,6 +38,19 @@ def test_gevent_timeout(front, kind, zk_hosts, zk_path, left_clean):
         left_clean(zk_path)
 
 
+@pytest.mark.front("gevent")
+def test_a_lost_reply_is_noticed_at_once_on_gevent(front, zk_proxy, zk_path, clock):
+    """The proxy's end of the connection is closed when it says so, not when the next ping is due:
+    a greenlet that waits for a socket makes gevent put off closing it."""
+    with front.session(zk_proxy.hosts, timeout=30.0) as session:
+        lost = zk_proxy.lose_reply("create")
+        began = clock()
+        with pytest.raises(zkkit.errors.ConnectionLost):
+            front.call(lambda: session.create(zk_path))
+        assert lost.wait(0)
+        assert clock() - began < 5
+
+
 @pytest.mark.front("asyncio")
 @over(*ONE_OF_EACH)
 def test_asyncio_timeout(front, kind, zk_hosts, zk_path, left_clean):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections import deque
@@ -145,8 +146,11 @@ class Connection:
 
     def close(self) -> None:
         """Close both sides; what was to be lost with them is lost now."""
-        self.client.close()
-        self.server.close()
+        for end in (self.client, self.server):
+            with contextlib.suppress(OSError):  # it may be gone
+                # gevent closes later, when nobody waits for the socket; they must know now
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
         for loss in self.up.losses() + self.down.losses():
             loss.happened()
         for loss in self.doomed.values():
