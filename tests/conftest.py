@@ -1,1 +1,10 @@
+"""What all tests share."""
+
+import signal
+
 pytest_plugins = ["zkkit.testing.fixtures"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what it runs in the background so, and it is handed down to every process that
+    # a test starts: none of them would notice the Ctrl-C it is tested with.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
