@@ -1,11 +1,12 @@
 # The front door. Each target gets ready what it needs (tools/setup.sh) and says what it does.
 # Pass options on with ARGS:   make test ARGS="-k lock"
 
-PY     := .venv/bin/python
-ZKKIT  := .venv/bin/zkkit
-NEEDS  := not browser
-ROUNDS := 50
-ARGS   :=
+PY      := .venv/bin/python
+ZKKIT   := .venv/bin/zkkit
+NEEDS   := not browser
+ROUNDS  := 50
+SLOWEST := --durations=10 --durations-min=1
+ARGS    :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo load test test-all soak bench bench-locks lint clean setup setup-python setup-interop notebooks lab
@@ -21,10 +22,10 @@ load: setup ## one minute of load on a lock, herd against sequential, with locus
 	@$(PY) -m loadtests $(ARGS)
 
 test: setup ## the tests, without the slow ones; those of containers and of Java where it can be
-	@$(PY) -m pytest -m "not slow and $(NEEDS)" $(ARGS)
+	@$(PY) -m pytest -m "not slow and $(NEEDS)" $(SLOWEST) $(ARGS)
 
 test-all: setup-interop ## all tests, as CI runs them; as root on Debian it gets what they need
-	@tools/docker-engine.sh run $(PY) -m pytest -m "$(NEEDS)" $(ARGS)
+	@tools/docker-engine.sh run $(PY) -m pytest -m "$(NEEDS)" $(SLOWEST) $(ARGS)
 
 soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 	@tools/soak.sh $(ROUNDS) $(ARGS)

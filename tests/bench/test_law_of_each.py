@@ -21,7 +21,7 @@ from zkkit.bench.designs import (
 from zkkit.bench.run import Run
 from zkkit.bench.verdict import Verdict
 
-NUMBERS = (2, 5, 10, 30)
+FEW, MANY = (2, 5, 10), (30,)
 KINDS = {"exclusive": tuple(EXCLUSIVE.values()), "readers and writers": (RW_HERD, RW_FIRST, RW)}
 
 
@@ -31,9 +31,18 @@ def population(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(scope="module", params=[FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=str)
+def numbers(request: pytest.FixtureRequest) -> tuple[int, ...]:
+    """How many contend. What a law says of ten it says of thirty; that takes longer, not more."""
+    counts: tuple[int, ...] = request.param
+    return counts
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def outcome(request: pytest.FixtureRequest, population: str, zk_hosts: str) -> Outcome:
-    plan = Plan(KINDS[request.param], NUMBERS, 1, 7, hold=0.005, population=population)
+def outcome(
+    request: pytest.FixtureRequest, population: str, numbers: tuple[int, ...], zk_hosts: str
+) -> Outcome:
+    plan = Plan(KINDS[request.param], numbers, 1, 7, hold=0.005, population=population)
     return compare(plan, zk_hosts, warm_up=1)
 
 
@@ -44,7 +53,7 @@ def of(outcome: Outcome, *designs: Design) -> list[Run]:
 def test_the_law_holds(outcome: Outcome) -> None:
     """All runs are made, both witnesses count the same, and no count breaks its law."""
     assert outcome.judgement.verdict is Verdict.HOLDS, outcome.judgement.why
-    assert len(outcome.runs) == 3 * len(NUMBERS)
+    assert len(outcome.runs) == 3 * len(outcome.plan.contenders)
     assert all(run.fires == run.server_fires for run in outcome.runs)
 
 

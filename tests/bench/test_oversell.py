@@ -85,7 +85,7 @@ def test_a_process_that_fails_is_told(zk_hosts: str, monkeypatch: pytest.MonkeyP
 def test_a_process_that_hangs_is_ended(zk_hosts: str) -> None:
     """When patience is over the buyers are ended, and the shop has failed."""
     with pytest.raises(ShopFailed, match="ended before"):
-        sell(zk_hosts, "sequential", items=10, buyers=2, processes=1, pause=60, patience=4)
+        sell(zk_hosts, "sequential", items=10, buyers=2, processes=1, pause=60, patience=2)
 
 
 def test_a_process_whose_shop_is_gone_ends(zk_hosts: str) -> None:

@@ -233,7 +233,7 @@ def test_without_a_majority_there_is_no_leader(breakable: Ensemble) -> None:
 # --- cutting and healing ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("whom", ["leader", "follower"])
+@pytest.mark.parametrize("whom", [pytest.param("leader", marks=pytest.mark.slow), "follower"])
 def test_cut_node_is_alone_and_the_others_go_on(whom: str, breakable: Ensemble) -> None:
     """Cut off, a node soon serves nobody; the others have a leader within seconds."""
     old = breakable.leader()
@@ -287,6 +287,7 @@ def test_cut_node_stays_cut_when_it_is_restarted(breakable: Ensemble) -> None:
     assert whole(breakable)
 
 
+@pytest.mark.slow  # the sync limit, five seconds, and an election
 def test_two_cut_nodes_do_not_find_each_other(breakable: Ensemble) -> None:
     """With two of three nodes cut off, each is alone and nobody leads; healed, all is whole."""
     first, second = 1, 3
@@ -313,6 +314,7 @@ def test_cutting_and_healing_twice_is_harmless(breakable: Ensemble) -> None:
     assert eventually(lambda: whole(breakable))
 
 
+@pytest.mark.slow  # the sync limit, five seconds, an election, and the end of a session
 def test_hold_on_a_cut_leader_is_invalidated(breakable: Ensemble, zk_path: str) -> None:
     """Cut off with the leader, a session gives up its hold by its own clock; others get the lock.
 

@@ -12,6 +12,9 @@ from zkkit.sim.gallery import OTHERS, TWINS
 ALL = (*TWINS, *OTHERS)
 each_twin = pytest.mark.parametrize("twin", ALL, ids=[twin.name for twin in ALL])
 
+# Whose right one has so many states that exploring them all takes seconds.
+LARGE = {"SleepsBesideAFreeLease", "CountsThenTakes"}
+
 # The sixteen that the gallery promises, and the faults that must bring them to light.
 PROMISED = {
     "TrustsItsPredecessorsDeath": {"cancel"},
@@ -71,7 +74,11 @@ def test_the_faults_bring_it_to_light(twin):
     assert verdict.holds, verdict
 
 
-@each_twin
+@pytest.mark.parametrize(
+    "twin",
+    [pytest.param(twin, marks=[pytest.mark.slow] if twin.name in LARGE else []) for twin in ALL],
+    ids=[twin.name for twin in ALL],
+)
 def test_the_right_one_passes(twin):
     """The same world, faults and properties without the mistake."""
     verdict = explored(twin.right(), twin.faults, twin)
