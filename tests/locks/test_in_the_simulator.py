@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from kinds import ALL, HERD, HERD_WRITE, LOCK, MULTI, SEMAPHORE, Kind, holds_of, over
+from kinds import ALL, HERD, HERD_WRITE, LOCK, MULTI, REENTRANT, SEMAPHORE, Kind, holds_of, over
 
 from zkkit import ReentrantLock
 from zkkit.errors import NotHeld, NotOwner, Unsupported
@@ -19,7 +19,7 @@ from zkkit.paths import join, split
 from zkkit.recipes.locks import Hold
 from zkkit.scripting import script
 from zkkit.sim import Work, World, explore, use
-from zkkit.sim.faults import NO_FAULTS, one
+from zkkit.sim.faults import NO_FAULTS, every, one
 from zkkit.sim.gallery.locks import stand_in_line, turn_of
 from zkkit.sim.properties import (
     EndsWell,
@@ -123,6 +123,53 @@ def test_reentry(kind):
     many releases, and a rival gets it no sooner."""
     stage = Stage(kind)
     stage.actor(acquires_again(kind), stage.lock()).actor(use, stage.rival()).explored()
+
+
+def nests(lock: Any) -> Script[None]:
+    """What a `with lock:` inside another one does."""
+    yield from acquire(lock)
+    try:
+        yield from Work()
+        yield from use(lock)
+    finally:
+        yield from release(lock)
+
+
+REENTRANTS = [kind for kind in ALL if kind.reentrant]
+
+
+@over(*REENTRANTS)
+def test_reentry_into_a_hold_that_was_lost_while_its_session_lives(kind):
+    """Its proof lapses at any moment: the owner gets a new hold instead of waiting for itself, and
+    nobody else gets in before."""
+    stage = Stage(kind)
+    stage.actor(nests, stage.lock()).actor(use, stage.rival()).explored("lapse")
+
+
+@over(REENTRANT)
+@pytest.mark.parametrize("fault", ["cancel", "crash", "expire", "request lost", "reply lost"])
+def test_a_lapse_and_one_more_fault(kind, fault):
+    stage = Stage(kind)
+    stage.actor(nests, stage.lock()).actor(use, stage.rival())
+    properties = [mutual_exclusion(), RealGrants(), NoLostWakeup(), NothingLeft()]
+    faults = every(**{"lapse": 1, fault.replace(" ", "_"): 1})
+    verdict = explore(stage.world, faults=faults, properties=properties)
+    assert verdict.holds, str(verdict)
+
+
+class Faithful(ReentrantLock[Any]):
+    """A twin that keeps the node of a hold that it lost, and stands in line behind itself."""
+
+    def forsake(self, actor: Any) -> Script[None]:
+        yield from ()
+
+
+def test_who_does_not_forsake_a_lost_hold_waits_for_itself():
+    stage = Stage(Kind("twin", Faithful, reentrant=True))
+    stage.actor(nests, stage.lock())
+    verdict = explore(stage.world, faults=one("lapse"), properties=[NoLostWakeup()])
+    assert verdict.holds is False
+    assert verdict.story.faults == ("lapse",)
 
 
 @over(*EXCLUSIVE)

@@ -299,8 +299,9 @@ class Actors(Helpers):
         return next((value for key, value in table if key == step.key), None)
 
     def _still_held(self, draft: Draft, a: int, step: StillHeld) -> bool:
-        # Time does not pass in a world: who has the session has what is proved by it.
-        return step.session_id in (0, draft.sessions[self.home[a]][ID])
+        return step.session_id in (0, draft.sessions[self.home[a]][ID]) and any(
+            (grant.path, grant.zxid) == (step.path, step.zxid) for grant in draft.told
+        )
 
     def _mark(self, draft: Draft, a: int, step: Mark) -> None:
         if step.what == "gave up":

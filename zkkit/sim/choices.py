@@ -128,6 +128,8 @@ class Choices:
                     events += [("lag", s, *move) for move in self._commits(state, s)]
                 if "pause" in allowed and any(self.home[g.actor] == s for g in state[TOLD]):
                     events.append(("pause", s))
+                if "lapse" in allowed and any(g.session == session[ID] for g in state[TOLD]):
+                    events.append(("lapse", s))
         for a, actor in enumerate(state[ACTORS]):
             if not actor[FRAMES] or self._stands_still(state, a):
                 continue

@@ -12,6 +12,8 @@
     reap            the server removes an emptied container
     pause           the process of a holder stands still for longer than its session: the server
                     ends it, others go on, and then the holder does too, as though it still held
+    lapse           the client's own clock ends what a session holds, but not the session: nothing
+                    proved in time that the servers still keep it, and they do
     failover        only in a replicated store: a replica takes the primary's place (that a leader
                     of ZooKeeper fails loses nothing that was acknowledged: nobody sees it)
 
@@ -30,7 +32,7 @@ from dataclasses import dataclass
 
 KINDS = (
     "cancel", "crash", "expire", "give up", "request lost", "reply lost", "lag", "deadline", "reap",
-    "pause", "failover",
+    "pause", "failover", "lapse",
 )  # fmt: skip
 
 

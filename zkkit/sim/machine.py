@@ -368,6 +368,11 @@ class Machine(Actors):
         session[WATCHES] = NO_WATCHES
         self._renew(draft, s)
 
+    def _on_lapse(self, draft: Draft, s: int) -> None:
+        number = draft.session(s)[ID]
+        mortal = set(draft.tree.owned(number))
+        draft.told = tuple(g for g in draft.told if g.session != number or g.path not in mortal)
+
     def _on_forget(self, draft: Draft, s: int, ghost: int) -> None:
         session = draft.session(s)
         session[GHOSTS] = tuple(each for each in session[GHOSTS] if each != ghost)

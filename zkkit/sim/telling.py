@@ -54,6 +54,7 @@ _EVENTS = {
     "deadline": "FAULT: a deadline of {actor} runs out",
     "pause": "FAULT: the process of {session} stands still; the server expires the session",
     "reap": "FAULT: the server reaps the empty {what}",
+    "lapse": "FAULT: nothing proves in time that the servers keep {session}: its holds are lost",
     "replicate": "{what} gets what the primary has",
     "failover": "FAULT: the primary fails, and {what} takes its place with what it has",
 }

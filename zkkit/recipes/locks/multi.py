@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import Any
 
 from ...scripting import Awaiting, Blocking, Recipe, Returnable, S, script, timed_script
-from ...steps import MultiOp, Script, Stat
+from ...steps import Actor, MultiOp, Script, Stat
 from ..shared import all_of
 from .held import Acquirable
 from .hold import Hold, guarded
-from .owned import OwnedLock
+from .owned import OwnedLock, still_held
 from .reentrant import ReentrantLock
 
 
@@ -95,6 +95,22 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
         self, blocking: bool = True, timeout: float | None = None
     ) -> Script[MultiHold[S] | None]:
         """Acquire all; None, and none of them, if one is not to be had (in time)."""
+        while True:
+            holds = yield from self._acquire_all(blocking)
+            if holds is None:
+                return None
+            for hold in holds:
+                if not (yield from still_held(hold)):
+                    break
+            else:
+                return MultiHold(self, holds)
+            # One was lost while we waited for the next: begin again, so that all are held together.
+            yield from all_of([hold.give_back for hold in reversed(holds)])
+
+    def _acquire_all(self, blocking: bool) -> Script[tuple[Hold[S], ...] | None]:
+        actor = yield from Actor()
+        for lock in self.locks:  # all before the first is waited for: others may wait for the last
+            yield from lock.forsake(actor)
         holds: list[Hold[S]] = []
         try:
             for lock in self.locks:
@@ -106,7 +122,7 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
             yield from all_of([hold.give_back for hold in reversed(holds)])
             raise
         if len(holds) == len(self.locks):
-            return MultiHold(self, tuple(holds))
+            return tuple(holds)
         yield from all_of([hold.give_back for hold in reversed(holds)])
         return None
 

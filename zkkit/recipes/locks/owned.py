@@ -117,7 +117,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         """What the actor surely holds: the last of its holdings, if that still counts."""
         for holding in reversed((yield from self._holdings())):
             if holding.actor == actor and holding.times:
-                return holding if (yield from _still_held(holding.hold)) else None
+                return holding if (yield from still_held(holding.hold)) else None
         return None
 
     def forsake(self, actor: Hashable) -> Script[None]:
@@ -127,7 +127,7 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         for holding in (yield from self._holdings()):
             hold = holding.hold
             ours = holding.actor == actor and holding.times and hold.session_id == session
-            if ours and not holding.gone and not (yield from _still_held(hold)):
+            if ours and not holding.gone and not (yield from still_held(hold)):
                 yield from self._replace(holding, holding._replace(gone=True))
                 yield from self._let_go(hold)
 
@@ -213,5 +213,6 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         return f"<{type(self).__name__} {self.path} {state}>"
 
 
-def _still_held(hold: Hold[Any]) -> StillHeld:
+def still_held(hold: Hold[Any]) -> StillHeld:
+    """Whether a hold counts: its session lives, and that is proved."""
     return StillHeld(hold.session_id, hold.path, hold.czxid)
