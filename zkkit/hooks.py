@@ -166,12 +166,16 @@ class Hooks:
             self._replace(tuple(m for m in self._members if m[0] is not instrument))
 
     def emit(self, name: str, event: Event) -> None:
-        """Call every instrument's hook of that name. Never raises an Exception of theirs."""
+        """Call every instrument's hook of that name. Nothing that they raise gets out, not even an
+        asyncio.CancelledError or a SystemExit, which would end the thread that keeps the session
+        alive. Only a Ctrl-C does that strikes the main thread in the middle of one."""
         calls: tuple[Hook, ...] = getattr(self, name)
         for call in calls:
             try:
                 call(event)
-            except Exception:
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt) and _on_the_main_thread():
+                    raise
                 self._switch_off(name, call)
 
     def _switch_off(self, name: str, call: Hook) -> None:
@@ -187,6 +191,10 @@ class Hooks:
         self._members = members
         for name in HOOK_NAMES:
             setattr(self, name, tuple(calls[name] for _, calls in members if name in calls))
+
+
+def _on_the_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _hooks_of(instrument: object) -> dict[str, Hook]:

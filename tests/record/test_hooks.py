@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from types import SimpleNamespace
@@ -117,12 +118,26 @@ def test_a_broken_instrument_is_switched_off_and_the_others_still_called(
     assert "no ink" in caplog.text, "with the traceback"
 
 
-def test_what_stops_a_thread_or_greenlet_passes_through() -> None:
+@pytest.mark.parametrize("strange", [asyncio.CancelledError, SystemExit, GeneratorExit])
+def test_an_instrument_that_raises_no_exception_is_switched_off_too(
+    strange: type[BaseException],
+) -> None:
+    hooks = Hooks()
+    hooks.add(Broken(strange()))
+    hooks.emit("woke", EVENT)
+    assert listening(hooks) == set()
+
+
+def test_a_ctrl_c_in_the_middle_of_a_hook_passes_through() -> None:
     hooks = Hooks()
     hooks.add(Broken(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         hooks.emit("woke", EVENT)
     assert listening(hooks) == {"woke", "step"}
+    elsewhere = threading.Thread(target=hooks.emit, args=("woke", EVENT))
+    elsewhere.start()
+    elsewhere.join()
+    assert listening(hooks) == set(), "on another thread nobody pressed Ctrl-C"
 
 
 def test_an_instrument_may_leave_while_it_is_called() -> None:

@@ -391,3 +391,23 @@ def test_no_thread_is_left(zk_hosts: str, no_thread_left: Any) -> None:
 
     with no_thread_left():
         asyncio.run(main())
+
+
+def test_call_that_raises_a_cancelled_error(in_session: InSession) -> None:
+    """It comes into the script as any error does: the script does not wait for ever, and the task
+    was not cancelled."""
+
+    def broken() -> None:
+        raise asyncio.CancelledError
+
+    def script() -> Script[str]:
+        try:
+            yield from Call(broken)
+        except asyncio.CancelledError:
+            return "caught"
+        return "nothing came"
+
+    async def use(session: zkkit.aio.AioSession) -> None:
+        assert await session.run(script(), timeout=5.0) == "caught"
+
+    in_session(use)

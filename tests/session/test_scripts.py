@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,6 +50,7 @@ from zkkit.steps import (
     Wait,
     Within,
 )
+from zkkit.testing import Proxy
 
 # --- steps of the impure world ----------------------------------------------------------
 
@@ -586,7 +589,7 @@ def test_call_error_comes_into_the_script(session: zkkit.Session) -> None:
     assert "'x'" in session.run(script(), timeout=5.0)
 
 
-@pytest.mark.parametrize("strange", [SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("strange", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
 def test_call_that_raises_a_base_exception(
     session: zkkit.Session, strange: type[BaseException]
 ) -> None:
@@ -671,6 +674,46 @@ def test_a_broken_callback_breaks_nothing(
     session.background(Sync("/"), outcomes.put)
     assert outcomes.get(timeout=5.0).error is None
     assert "broken callback" in caplog.text
+
+
+@pytest.mark.parametrize("strange", [asyncio.CancelledError, GeneratorExit, SystemExit])
+def test_a_callback_that_raises_no_exception_does_not_silence_on_lost(
+    open_session: Any, zk_path: str, strange: type[BaseException]
+) -> None:
+    """Whatever a callback raises ends that callback only: the next one is still told."""
+    told: list[str] = []
+
+    def broken() -> None:
+        told.append("first")
+        raise strange
+
+    session = open_session()
+    hold = zkkit.ReentrantLock(session, zk_path).acquire()
+    hold.on_lost(broken)
+    hold.on_lost(lambda: told.append("second"))
+    session.close()
+    assert told == ["first", "second"]
+
+
+@pytest.mark.parametrize("hook", ["step", "session_changed"])
+def test_a_hook_that_raises_no_exception_does_not_close_the_session(
+    through: zkkit.Session, zk_proxy: Proxy, eventually: Any, hook: str
+) -> None:
+    """It is switched off, also if it struck on the thread that keeps the connection."""
+    struck = threading.Event()
+
+    def broken(event: object) -> None:
+        struck.set()
+        raise asyncio.CancelledError
+
+    through.hooks.add(SimpleNamespace(**{hook: broken}))
+    through.exists("/")
+    zk_proxy.drop()
+    assert struck.wait(5.0)
+    eventually(lambda: through.state == "connected")
+    struck.clear()
+    assert through.exists("/") is not None
+    assert not struck.is_set()
 
 
 def test_spawn_and_stop(session: zkkit.Session, zk_path: str, eventually: Any) -> None:

@@ -46,7 +46,7 @@ from ..steps import (
 from .clock import now
 from .platforms import Platform
 from .run import Frame, Run
-from .service import USER_ERRORS, Worker
+from .service import Worker
 
 log = logging.getLogger("zkkit.session")
 
@@ -252,7 +252,7 @@ class Engine(ABC):
         if run.refusals <= _PATIENCE:
             raise copy(self._closed)
         while run.frames:
-            with suppress(Exception):  # it would go on even now
+            with suppress(BaseException):  # it would go on even now
                 run.frames.pop().body.close()
         run.frames.append(Frame(_raising(copy(self._closed))))
         return None
@@ -324,7 +324,7 @@ class Engine(ABC):
             error: BaseException | None = None
             try:
                 value = step.function(*step.args)
-            except USER_ERRORS as raised:
+            except BaseException as raised:  # whatever it is: the script waits for it
                 error = raised
             with self._monitor:
                 if run.ticket == ticket and not run.done:

@@ -13,9 +13,6 @@ from .platforms import Platform
 
 log = logging.getLogger("zkkit.session")
 
-USER_ERRORS = (Exception, SystemExit, KeyboardInterrupt)
-"""What a callback may raise without ending the worker. A killed greenlet is to die, though."""
-
 _STOP = object()
 
 
@@ -34,7 +31,8 @@ class Timer:
 class Worker:
     """Calls functions in order, one at a time, on a thread (greenlet) of its own.
 
-    Started with its first function; `at` calls later. Errors are logged, never raised.
+    Started with its first function; `at` calls later. Whatever a function raises is logged and
+    ends that function only: others wait for their turn.
     """
 
     def __init__(self, platform: Platform, name: str) -> None:
@@ -125,5 +123,5 @@ class Worker:
     def _call(self, function: Callable[[], object]) -> None:
         try:
             function()
-        except USER_ERRORS:
+        except BaseException:  # an asyncio.CancelledError, a gevent.Timeout, a test runner's own
             log.exception("an error in %s was ignored", self._name)
