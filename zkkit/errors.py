@@ -8,6 +8,7 @@ What a script can be thrown:
 
     Cancelled       unwind and re-raise; thrown once. A BaseException.
     ConnectionLost  the outcome of the request is unknown; the session may live.
+    TooLarge        the connection broke on a request that servers do not take.
     SessionLost     the session this script began in is over; thrown once.
     TimedOut        an inner deadline (`Within`) ran out.
     ServerError     the server said no: NoNode, NodeExists, BadVersion, ...
@@ -60,6 +61,26 @@ class Cancelled(BaseException):
 
 class ConnectionLost(ZkkitError):
     """The connection broke while a request was under way: it may or may not have been applied."""
+
+
+class TooLarge(ZkkitError):
+    """The connection broke on a request that is larger than servers take by default. They hang up
+    on such a request, so it is not sent again. (Servers that were set to take more may have applied
+    it, and the connection broke for another reason.)"""
+
+    def __init__(self, size: int, limit: int, path: str | None = None) -> None:
+        where = f": {path}" if path else ""
+        super().__init__(
+            f"the server hung up on a request of {size:,} bytes; servers take at most {limit:,} "
+            f"unless they are set to take more{where}",
+            path=path,
+            hint="write less at a time, or set jute.maxbuffer on all servers",
+        )
+        self.size = size
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (TooLarge, (self.size, self.limit, self.path))
 
 
 class SessionLost(ZkkitError):
@@ -120,6 +141,10 @@ class CorruptData(ZkkitError):
 
 class NotAStep(ZkkitError, TypeError):
     """A script yielded something that is no step."""
+
+
+class NotASession(ZkkitError, TypeError):
+    """Something else was given where an open session belongs."""
 
 
 class Unsupported(ZkkitError):

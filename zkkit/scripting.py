@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine, Generator, Hashable
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import paths
-from .errors import NotAStep, TimedOut
+from .errors import NotASession, NotAStep, TimedOut
 from .retry import RetryPolicy
 from .steps import Script, Step, Within
 
@@ -77,12 +77,28 @@ class Awaiting(AnySession):
 S = TypeVar("S", bound=AnySession, covariant=True)
 
 
+def check_session(given: object) -> None:
+    """Raise NotASession unless this is one."""
+    if not isinstance(given, AnySession):
+        if hasattr(given, "__aenter__"):
+            way_out = "`async with zkkit.aio.connect(hosts) as session:` opens it"
+        else:
+            way_out = "`with zkkit.connect(hosts) as session:` opens one"
+        raise NotASession(f"{given!r} is no session", hint=way_out)
+
+
 class Recipe(Generic[S]):
     """Base of all recipes: a session and a validated path."""
 
     def __init__(self, session: S, path: str) -> None:
+        check_session(session)
         self.session = session
         self.path = paths.validate(path)
+
+    @property
+    def recorded_as(self) -> str:
+        """What records call the recipe. (What a recipe gives, a hold say, goes by its name.)"""
+        return type(self).__name__
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}>"

@@ -132,6 +132,13 @@ class Request(Step[R_co]):
     path: str
 
 
+def check_data(whose: str, data: object) -> None:
+    """Raise TypeError unless this can be the data of a node."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        way_out = ": use text.encode()" if isinstance(data, str) else ""
+        raise TypeError(f"the data of {whose} must be bytes, not {data!r:.40}{way_out}")
+
+
 @dataclass(frozen=True, slots=True)
 class Create(Request[Node]):
     """Create a node. `acl=None` means the session's; `ttl_ms` goes with the TTL modes only."""
@@ -145,6 +152,7 @@ class Create(Request[Node]):
     def __post_init__(self) -> None:
         if self.mode.has_ttl != (self.ttl_ms is not None):
             raise ValueError(f"Create({self.path}): a TTL mode and ttl_ms go together")
+        check_data(self.path, self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,9 @@ class Set(Request[Stat]):
     path: str
     data: bytes
     version: int = -1
+
+    def __post_init__(self) -> None:
+        check_data(self.path, self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,14 +402,15 @@ class Tally(Protocol):
 @dataclass(frozen=True, slots=True)
 class Mark(Step[None]):
     """Tell the hooks that a node was acquired or is about to be released, and the tally, if any,
-    these and that an attempt was given up.
+    these and that an attempt was given up. "found": a node that this run created, and did not know
+    so far, since the reply was lost.
 
     The runner knows steps, not recipes: what only the recipe can know, it marks. `kind` is
     "reentrant" for one more acquire of what is held, "persistent" for a node that outlives the
     session it was acquired in.
     """
 
-    what: Literal["acquired", "released", "gave up"]
+    what: Literal["acquired", "released", "gave up", "found"]
     path: str
     zxid: int
     kind: str = ""

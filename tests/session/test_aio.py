@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from zkkit.errors import (
     ConnectionLost,
     DeadlineExceeded,
     NoNode,
+    NotASession,
     NotAStep,
     SessionClosed,
     SessionLost,
@@ -411,3 +413,36 @@ def test_call_that_raises_a_cancelled_error(in_session: InSession) -> None:
         assert await session.run(script(), timeout=5.0) == "caught"
 
     in_session(use)
+
+
+def test_a_session_that_was_not_entered(zk_hosts: str) -> None:
+    """`connect(...)` is not the session yet, and says so where it is taken for one."""
+    connecting: Any = zkkit.aio.connect(zk_hosts)
+    for use in (
+        lambda: zkkit.ReentrantLock(connecting, "/x"),
+        lambda: connecting.exists("/"),
+        lambda: connecting.state,
+        lambda: connecting.close(),
+    ):
+        with pytest.raises(NotASession, match=r"not opened yet.*\n.*async with"):
+            use()
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        connecting.no_such_thing
+
+
+def test_close_does_not_wait_for_a_busy_executor(zk_hosts: str) -> None:
+    """The loop's default executor is the user's: closing needs no place in it."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        done = threading.Event()
+        try:
+            async with asyncio.timeout(10.0):
+                async with zkkit.aio.connect(zk_hosts, timeout=5.0) as session:
+                    loop.run_in_executor(None, done.wait)
+            assert session.state == "closed"
+        finally:
+            done.set()
+
+    asyncio.run(main())

@@ -244,8 +244,10 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
         path = sys.argv[2]
         session.create(path, b"x", mode=zkkit.steps.Mode.EPHEMERAL)
         lock = zkkit.ReentrantLock(session, path + "-lock")
+        hold = lock.acquire()
         child = os.fork()
         if child == 0:
+            assert not hold.valid and not session.session_id, "held by the parent, not by us"
             refused = 0
             for use in (
                 lambda: session.get(path),
@@ -253,6 +255,7 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
                 lambda: session.spawn(iter(Wait())),
                 lambda: session.background(Get(path), print),
                 lambda: lock.acquire(timeout=1),
+                lambda: hold.on_lost(print),
             ):
                 try:
                     use()
@@ -262,11 +265,11 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
             session.close()  # harmless: it must not end the parent's session
             with zkkit.connect(sys.argv[1], timeout=5.0) as own:
                 assert own.get(path).data == b"x"
-            os._exit(0 if refused == 5 else 1)
+            os._exit(0 if refused == 6 else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "the child failed"
         assert session.get(path).stat.ephemeral_owner == session.session_id
-        with lock:
-            pass
+        assert hold.valid
+        hold.release()
         session.close()
         print("fine")
         """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +17,39 @@ from zkkit.errors import ConnectFailed, InvalidPath, ZkkitError
 from zkkit.testing import Proxy
 
 
+class Relay:
+    """A door on ::1 to one server."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        try:
+            self._door = socket.create_server(("::1", 0), family=socket.AF_INET6)
+        except OSError as error:
+            pytest.skip(f"no IPv6 here: {error}")
+        self.port = self._door.getsockname()[1]
+
+    def __enter__(self) -> Relay:
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._door.close()
+
+    def _serve(self) -> None:
+        inside, _ = self._door.accept()
+        outside = socket.create_connection(self._target)
+        for source, sink in ((inside, outside), (outside, inside)):
+            threading.Thread(target=self._copy, args=(source, sink), daemon=True).start()
+
+    def _copy(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
 @pytest.fixture
 def nobody() -> Iterator[str]:
     """An address where nobody listens."""
@@ -23,12 +58,28 @@ def nobody() -> Iterator[str]:
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("hosts", ["", "  ", "/chroot", None])
+@pytest.mark.parametrize("hosts", ["", "  ", "/chroot"])
 def test_no_hosts(hosts: Any) -> None:
     """An empty connect string is refused with an example of a good one."""
     with pytest.raises(ZkkitError, match="is empty") as caught:
         zkkit.connect(hosts)
     assert "host:port" in str(caught.value)
+
+
+@pytest.mark.parametrize("hosts", [["h:2181", "i:2181"], ("h:2181",), None, b"h:2181"])
+def test_hosts_that_are_no_string(hosts: Any) -> None:
+    """A list is not called empty: the error says what hosts must be, and how to make it."""
+    with pytest.raises(ZkkitError, match="must be one string") as caught:
+        zkkit.connect(hosts)
+    assert repr(hosts) in str(caught.value)
+    assert ("join" in str(caught.value)) == isinstance(hosts, list | tuple)
+
+
+@pytest.mark.parametrize("hosts", ["::1", "::1:2181", "h:1,fe80::1"])
+def test_ipv6_without_brackets(hosts: str) -> None:
+    """Where its address ends and the port begins nobody could tell."""
+    with pytest.raises(ZkkitError, match=r"in brackets: \[::1\]:2181"):
+        zkkit.connect(hosts)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +92,9 @@ def test_no_hosts(hosts: Any) -> None:
         ("host:70000", "host:70000"),
         ("host:-1", "host:-1"),
         ("host:2181,,other:2181", "''"),
+        ("my host:2181", "my host:2181"),
+        ("user@host:2181", "user@host:2181"),
+        ("[host]:2181", "[host]:2181"),
     ],
 )
 def test_unusable_hosts(hosts: str, part: str) -> None:
@@ -56,6 +110,34 @@ def test_impossible_timeouts(zk_hosts: str, name: str, seconds: Any) -> None:
     """A timeout that is no time is refused by its name."""
     with pytest.raises(ValueError, match=rf"^{name} must be"):
         zkkit.connect(zk_hosts, **{name: seconds}).close()
+
+
+def test_timeout_that_the_protocol_cannot_say(zk_hosts: str) -> None:
+    """It counts milliseconds in 32 bits; the error speaks of that, and not of credentials."""
+    with pytest.raises(ValueError, match=r"^timeout must be at most 2147483 s"):
+        zkkit.connect(zk_hosts, timeout=3e6)
+    with zkkit.connect(zk_hosts, timeout=2147483.0) as session:
+        assert 0 < session.timeout < 2147483, "the server has its own limit"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_given_up_for_another_reason_than_credentials(
+    zk_hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends kazoo while it connects is told as it is."""
+
+    def broken(*args: object) -> None:
+        raise LookupError("kazoo is broken")
+
+    monkeypatch.setattr("kazoo.protocol.connection.ConnectionHandler._connect", broken)
+    with pytest.raises(ConnectFailed, match=r"given up.*kazoo is broken"):
+        zkkit.connect(zk_hosts)
+
+
+def test_node_data_that_is_text(zk_hosts: str) -> None:
+    """What locks write into their nodes is checked here, not by the first lock."""
+    with pytest.raises(TypeError, match=r"node_data=.*must be bytes.*encode"):
+        zkkit.connect(zk_hosts, node_data="me")  # type: ignore[arg-type]
 
 
 def test_unknown_handler(zk_hosts: str) -> None:
@@ -89,11 +171,13 @@ def test_nobody_listens(nobody: str, no_thread_left: Any) -> None:
     assert "connect_timeout=0.7" in str(caught.value)
 
 
-def test_host_without_an_address(no_thread_left: Any) -> None:
-    """A name that does not resolve is a server that does not answer."""
+def test_host_without_an_address(nobody: str, no_thread_left: Any) -> None:
+    """The error says of which name it is that it does not resolve, and why the others failed."""
     with no_thread_left():
-        with pytest.raises(ConnectFailed, match=r"no-such-host\.invalid"):
-            zkkit.connect("no-such-host.invalid:2181", connect_timeout=0.5)
+        with pytest.raises(ConnectFailed) as caught:
+            zkkit.connect(f"no-such-host.invalid:2181,{nobody}", connect_timeout=1.0)
+    assert "no-such-host.invalid:2181: this name has no address" in str(caught.value)
+    assert f"{nobody}: " in str(caught.value)
 
 
 def test_servers_that_say_nothing(zk_proxy: Proxy, no_thread_left: Any) -> None:
@@ -120,8 +204,19 @@ def test_one_server_of_several_will_do(nobody: str, zk_hosts: str, open_session:
 
 
 def test_spaces_in_hosts(zk_ensemble: LocalEnsemble, open_session: Any) -> None:
-    """A list of hosts may be written with spaces, as people do."""
-    assert open_session(zk_ensemble.hosts.replace(",", ", ")).exists("/") is not None
+    """The hosts may be written with spaces, as people do, wherever they put them."""
+    hosts = " " + zk_ensemble.hosts.replace(",", " , ") + " "
+    assert open_session(hosts).exists("/") is not None
+    assert open_session(hosts + "/zookeeper").exists("/quota") is not None
+
+
+def test_ipv6_in_brackets(zk_hosts: str, open_session: Any) -> None:
+    """An address like [::1] is connected to, with its port or with the default one."""
+    host, port = zk_hosts.split(":")
+    with Relay(host, int(port)) as relay:
+        assert open_session(f"[::1]:{relay.port}").exists("/") is not None
+    with pytest.raises(ConnectFailed, match="::1:2181: "):
+        zkkit.connect("[::1]", connect_timeout=0.3)
 
 
 def test_a_late_server(zk_proxy: Proxy, beside: Any) -> None:

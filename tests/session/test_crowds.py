@@ -19,7 +19,6 @@ from zkkit.session.kazoo_private import Bell
 from zkkit.steps import Data, Exists, Get, Script, Together, Wait
 from zkkit.testing import Proxy
 
-Open = Callable[..., zkkit.Session]
 Eventually = Callable[..., Any]
 CROWD = 2000
 
@@ -138,17 +137,6 @@ def test_crowd_at_a_closed_door(
         through.run(Exists("/"), timeout=0.2)
     zk_proxy.mend()
     assert all(stat.result(20.0) is not None for stat in asked)
-
-
-def test_closing_with_a_crowd_inside(
-    open_session: Open, zk_proxy: Proxy, small_stacks: None, beside: Callable[..., Future[Any]]
-) -> None:
-    """Closing a session whose server is frozen ends all waits, however many there are."""
-    session = open_session(zk_proxy.hosts)
-    zk_proxy.freeze()
-    asked = [beside(session.exists, "/") for _ in range(500)]
-    beside(session.close).result(20.0)
-    assert all(isinstance(each.exception(5.0), zkkit.errors.SessionLost) for each in asked)
 
 
 def test_lock_outlives_a_drop_with_three_hundred_in_line(

@@ -13,7 +13,6 @@ import zkkit
 from zkkit.errors import (
     AuthFailed,
     BadVersion,
-    ConnectionLost,
     InvalidAcl,
     InvalidPath,
     MultiFailed,
@@ -315,15 +314,6 @@ def test_wrong_types_do_not_hang_the_main_thread(session: zkkit.Session, zk_path
     assert session.exists(zk_path) is None
 
 
-def test_too_much_data(session: zkkit.Session, zk_path: str) -> None:
-    """A request above the server's limit (1 MB) breaks the connection, not the session."""
-    before = session.session_id
-    with pytest.raises(ConnectionLost):
-        session.create(zk_path, b"x" * 2_000_000)
-    assert session.exists(zk_path) is None
-    assert session.session_id == before
-
-
 # --- what sessions write --------------------------------------------------------------
 
 
@@ -349,3 +339,17 @@ def test_what_a_session_says_of_itself(session: zkkit.Session, zk_hosts: str) ->
 def test_timeout_is_the_negotiated_one(open_session: Any) -> None:
     """The servers allow no less than two ticks (of 500 ms here), and it is said what they gave."""
     assert open_session(timeout=0.1).timeout == 1.0
+
+
+def test_text_where_bytes_belong(session: zkkit.Session, zk_path: str) -> None:
+    """The error says whose data it is and the way out; nothing is sent."""
+    for write in (
+        lambda: session.create(zk_path, "text"),  # type: ignore[arg-type]
+        lambda: session.create(zk_path, "text", make_parents=True),  # type: ignore[arg-type]
+        lambda: session.set(zk_path, "text"),  # type: ignore[arg-type]
+        lambda: session.multi(Create(zk_path, "text")),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match=rf"data of {zk_path} must be bytes.*text\.encode"):
+            write()
+    assert session.exists(zk_path) is None
+    assert session.create(zk_path, bytearray(b"x")).path == zk_path

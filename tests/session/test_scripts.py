@@ -19,6 +19,7 @@ from zkkit.errors import (
     InvalidPath,
     NodeExists,
     NoNode,
+    NotASession,
     NotAStep,
     TimedOut,
     ZkkitError,
@@ -211,10 +212,10 @@ def test_invalid_path_is_thrown_into_the_script(session: zkkit.Session, step: An
 @pytest.mark.parametrize(
     "step",
     [
-        Create("/never", "text"),  # type: ignore[arg-type]
+        Create("/never", acl=(1,)),  # type: ignore[arg-type]
         Set("/never", b"", "1"),  # type: ignore[arg-type]
         Multi(("x",)),  # type: ignore[arg-type]
-        Together(Sync("/"), Create("/never", "text")),  # type: ignore[arg-type]
+        Together(Sync("/"), Create("/never", acl=(1,))),  # type: ignore[arg-type]
         Within("x", Wait()),  # type: ignore[arg-type]
         Within(1.0, 42),  # type: ignore[arg-type]
         Stop(None),  # type: ignore[arg-type]
@@ -244,10 +245,10 @@ def test_a_malformed_step_after_a_reply(session: zkkit.Session) -> None:
 
     def script() -> Script[None]:
         yield from Sync("/")
-        yield from Create("/never", "text")  # type: ignore[arg-type]
+        yield from Create("/never", acl=(1,))  # type: ignore[arg-type]
 
     before = session.session_id
-    with pytest.raises(TypeError):
+    with pytest.raises(AttributeError):
         session.run(script(), timeout=2.0)
     assert session.exists("/") is not None
     assert session.session_id == before
@@ -831,3 +832,36 @@ def test_background_scripts_of_one_name_are_two_actors(
     assert len(holds) == 1
     for each in spawned:
         session.run(Stop(each))
+
+
+def test_an_exception_before_a_script_has_begun(
+    session: zkkit.Session, beside: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller that is struck before its script was started gets what struck it; a start that
+    comes later starts nothing."""
+    runs: list[Any] = []
+
+    def struck(run: Any) -> None:
+        runs.append(run)
+        raise KeyboardInterrupt
+
+    began: list[str] = []
+
+    def script() -> Script[None]:
+        began.append("yes")
+        yield from Sync("/")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session._runner, "start", struck)
+        assert isinstance(beside(session.run, script()).exception(5.0), KeyboardInterrupt)
+    session._runner.start(runs[0])
+    assert session.exists("/") is not None
+    assert not began
+
+
+@pytest.mark.parametrize("given", ["127.0.0.1:2181", None, object()])
+def test_something_else_where_a_session_belongs(given: Any) -> None:
+    """A recipe says so when it is made, and how to open one."""
+    for recipe in (zkkit.ReentrantLock, zkkit.Lock, zkkit.ReadWriteLock, zkkit.HerdLock):
+        with pytest.raises(NotASession, match=r"is no session\n.*with zkkit\.connect"):
+            recipe(given, "/x")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ZkkitError
 from ..retry import RetryPolicy
-from ..scripting import Awaiting, Recipe, checked_timeout
+from ..scripting import Awaiting, Recipe, check_session, checked_timeout
 from ..steps import Acl, Script, Step
 from .front import Front, grace, take, take_late
 from .options import Options
@@ -95,8 +96,19 @@ class AioSession(Front[Awaiting], Awaiting):
     async def close(self) -> None:
         """Close the session: every wait in it ends with SessionClosed, its nodes are removed.
         Closing twice is harmless."""
-        # kazoo's goodbye blocks. The loop must not, and a cancel must not stop it half way.
-        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._close_runner))
+        # kazoo's goodbye blocks. The loop must not, and a cancel must not stop it half way. Not in
+        # the loop's default executor: that may be full of the user's own work.
+        closed = _Signal()
+
+        def close() -> None:
+            try:
+                self._close_runner()
+            finally:
+                closed.set()
+
+        # No daemon: a program that ends meanwhile lets the server know.
+        threading.Thread(target=close, name="zkkit-closing").start()
+        await closed.wait(None)
 
     async def __aenter__(self) -> AioSession:
         return self
@@ -163,6 +175,15 @@ class _Connecting:
     async def __aexit__(self, *exc: object) -> None:
         if self._session is not None:
             await self._session.close()
+
+    def __repr__(self) -> str:
+        return f"<a session with {self._options.hosts} that was not opened yet>"
+
+    def __getattr__(self, name: str) -> Any:
+        """Somebody takes this for the session itself."""
+        if not name.startswith("_") and hasattr(AioSession, name):
+            check_session(self)
+        raise AttributeError(f"{self!r} has no attribute {name!r}")
 
 
 def connect(

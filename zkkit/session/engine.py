@@ -105,10 +105,12 @@ class Engine(ABC):
         self._service.soon(lambda: function(*args))
 
     def start(self, run: Run) -> None:
-        """Begin a run; its first requests are sent before this returns."""
+        """Begin a run; its first requests are sent before this returns. One that was cancelled
+        before it began has ended, and stays so."""
         with self._monitor:
-            self._enter(run)
-            self._drain()
+            if not run.done:
+                self._enter(run)
+                self._drain()
 
     def cancel(self, run: Run) -> None:
         """Throw `Cancelled` into a run, once."""
@@ -233,7 +235,7 @@ class Engine(ABC):
     def _finish(self, run: Run, result: Any, error: BaseException | None) -> None:
         run.done = True
         run.result, run.error = result, error
-        del self._runs[run.number]
+        self._runs.pop(run.number, None)  # it is not there if it was cancelled before it began
         self._ended(run)
         if run.left:
             self._give_back(run)
@@ -294,16 +296,16 @@ class Engine(ABC):
 
     # --- other actors -------------------------------------------------------------------
 
-    def background_run(self, body: Script[Any], name: str) -> Run:
+    def background_run(self, body: Script[Any], name: str, recipe: str = "") -> Run:
         """A run that nobody waits for, to be started; it has its number already."""
         number = next(self._numbers)
-        run = Run(body, BackgroundActor(name, number), name)
+        run = Run(body, BackgroundActor(name, number), recipe or name)
         run.number = number
         run.on_done.append(lambda: _log_failure(run))
         return run
 
     def _spawn(self, run: Run, step: Spawn) -> Spawned:
-        spawned = self.background_run(as_script(step.script), step.name)
+        spawned = self.background_run(as_script(step.script), step.name, run.recipe)
         self._enter(spawned)
         return Spawned(spawned.number)
 
@@ -359,4 +361,4 @@ def _raising(error: BaseException) -> Script[Any]:
 
 def _log_failure(run: Run) -> None:
     if run.error is not None and not isinstance(run.error, Cancelled | SessionLost):
-        log.error("the background script %s failed", run.recipe, exc_info=run.error)
+        log.error("the background script %s failed", run.actor_name, exc_info=run.error)

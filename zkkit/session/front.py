@@ -191,7 +191,7 @@ class Front(Recipe[S]):
     @property
     def session_id(self) -> int:
         """ZooKeeper's id of this session; 0 while there is none that surely lives."""
-        return self._runner.session_id
+        return 0 if self._forked else self._runner.session_id
 
     @property
     def timeout(self) -> float:
@@ -217,11 +217,12 @@ class Front(Recipe[S]):
         return self._runner.noted(key)
 
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
-        return self._runner.is_held(path, zxid)
+        return not self._forked and self._runner.is_held(path, zxid)
 
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]
     ) -> None:
+        self._check_not_forked()
         self._runner.when_lost(session_id, path, zxid, callback)
 
     def __repr__(self) -> str:
@@ -234,15 +235,19 @@ class Front(Recipe[S]):
         """The time to connect is over, one way or the other: raise unless we are connected."""
         if self.state == "connected":
             return
+        hosts = self._options.hosts
+        if self._transport.denied:
+            raise AuthFailed(message=f"{hosts} does not accept our credentials", hint="check auth=")
+        refusals = "; ".join(f"{server}: {why}" for server, why in self._transport.refusals.items())
+        why = f" ({refusals})" if refusals else ""
         if self.state == "closed":
-            raise AuthFailed(
-                message=f"{self._options.hosts} does not accept our credentials",
-                hint="check auth=",
+            raise ConnectFailed(
+                f"connecting to {hosts} was given up{why}",
+                hint="see zkkit's log for what went wrong there",
             )
         raise ConnectFailed(
-            f"no server of {self._options.hosts} gave us a session within "
-            f"connect_timeout={self._options.connect_timeout:g} s"
-            + (f" ({self._transport.last_refusal})" if self._transport.last_refusal else ""),
+            f"no server of {hosts} gave us a session within "
+            f"connect_timeout={self._options.connect_timeout:g} s{why}",
             hint="see that the ensemble is up and has a leader, or allow more time "
             "(the session timeout plays no part in this)",
         )
@@ -253,24 +258,33 @@ class Front(Recipe[S]):
         yield from make_namespace(namespace)
         self._runner.use_root(Wire(self._transport.chroot + namespace, self._options.acl))
 
-    def _check_usable(self) -> None:
-        if os.getpid() != self._pid:
+    @property
+    def _forked(self) -> bool:
+        """Whether we are in a child process, where neither the connection nor a thread of the
+        session is."""
+        return os.getpid() != self._pid
+
+    def _check_not_forked(self) -> None:
+        if self._forked:
             raise ForkedSession(
                 f"this session was opened in process {self._pid} and does not survive the fork "
                 f"into {os.getpid()}",
                 hint="open a new session in the child process",
             )
+
+    def _check_usable(self) -> None:
+        self._check_not_forked()
         if self.state == "closed":
             raise SessionClosed("the session is closed", hint="open a new one with zkkit.connect")
 
     def _new_run(self, body: Any, actor: Any, recipe: Recipe[Any] | None) -> Run:
         self._check_usable()
-        name = "" if recipe is None or recipe is self else type(recipe).__name__
+        name = "" if recipe is None or recipe is self else recipe.recorded_as
         return Run(as_script(body), actor, name)
 
     def _close_runner(self) -> None:
         """May take CLOSING_PATIENCE with a frozen server. In a forked child: nothing."""
-        if os.getpid() != self._pid:
+        if self._forked:
             return
         ended = self._platform.waiter()
 

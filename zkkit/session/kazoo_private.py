@@ -3,7 +3,7 @@
 kazoo's client owns the socket, the reconnecting and the pings. To see what it sends and hears we
 stand between its client and its connection:
 
-    conn._expand_client_hosts which servers are tried, and in what order
+    conn._expand_client_hosts which servers are tried, in what order; which have no address
     conn._connect             whether a server took us, credentials and all
     conn._invoke              the connect reply: session id and negotiated timeout
     conn._submit              every request that goes out
@@ -155,7 +155,7 @@ class Interposer:
     def connected(self) -> None:
         """The session stands: requests that are handed over now will be sent."""
 
-    def not_connected(self, server: str, why: BaseException) -> None:
+    def not_connected(self, server: str, why: object) -> None:
         """This server could not be reached, or did not want us."""
 
     def asked(self, request: Any) -> None:
@@ -234,8 +234,13 @@ class Interposer:
     # --- where we stand -------------------------------------------------------------------
 
     def _on_expand(self) -> Any:
+        addresses = self._expand()
+        found = {host for host, _, _ in addresses}
+        for host, port in self.client.hosts:
+            if host not in found:
+                self.not_connected(f"{host}:{port}", "this name has no address")
         # A stable sort: kazoo's order, but for the one.
-        return sorted(self._expand(), key=lambda server: server[1:] == self._avoided)
+        return sorted(addresses, key=lambda server: server[1:] == self._avoided)
 
     def _on_connect(self, host: str, address: str, port: int) -> Any:
         self._current = (address, port)

@@ -21,6 +21,7 @@ from ..errors import (
     CONNECTION_LOSS_CODES,
     SESSION_OVER_CODES,
     ConnectionLost,
+    TooLarge,
     ZkkitError,
     server_error,
 )
@@ -35,6 +36,13 @@ _log = logging.getLogger("zkkit.kazoo")
 # With a handler of its own the logger is silent for those who have not configured logging (Python
 # would print its warnings to stderr) and as loud as ever for those who have.
 _log.addHandler(logging.NullHandler())
+
+
+SERVERS_TAKE = 0xFFFFF
+"""The most bytes a request may have: the servers' jute.maxbuffer, unless it was set. They hang up
+on a larger one, before they have read it."""
+
+_HEADER = 8
 
 
 class Listener(Protocol):
@@ -78,6 +86,11 @@ class Call:
 
     def __repr__(self) -> str:
         return f"Call(type={self.type}, {self.path})"
+
+    @property
+    def size(self) -> int:
+        """Bytes on the wire, as servers measure a request: its header too, its length not."""
+        return _HEADER + len(self.body)
 
     def bind(self, transport: KazooTransport) -> None:
         self._transport = transport
@@ -134,12 +147,15 @@ class KazooTransport(kazoo_private.Interposer):
         self.chroot: str = self.client.chroot or ""
         self._listener: Listener
         self._outbox: deque[Call] = deque()
-        self.last_refusal = ""
-        """Which server did not take us, and why."""
+        self.refusals: dict[str, str] = {}
+        """Which servers did not take us, and why."""
+        self.denied = False
+        """Whether our credentials were not accepted."""
         self._connected = False
         self._connect_sent = 0.0
         self._ping_sent = 0.0
         self._sent: deque[tuple[int, float]] = deque()
+        self._largest_taken = SERVERS_TAKE  # these servers may take more
 
     # --- what the session asks for --------------------------------------------------------
 
@@ -212,8 +228,8 @@ class KazooTransport(kazoo_private.Interposer):
     def connected(self) -> None:
         self._listener.connection_up()
 
-    def not_connected(self, server: str, why: BaseException) -> None:
-        self.last_refusal = f"{server}: {why}"
+    def not_connected(self, server: str, why: object) -> None:
+        self.refusals[server] = str(why)
 
     def changing(self, state: str) -> None:
         # Before kazoo fails what is pending: what scripts send next must wait for us.
@@ -224,6 +240,7 @@ class KazooTransport(kazoo_private.Interposer):
         if state == kazoo_private.EXPIRED:
             self._listener.session_over()
         elif state == kazoo_private.AUTH_FAILED:
+            self.denied = True
             self._listener.ended("the server does not accept our credentials")
         elif state == kazoo_private.CLOSED:
             self._listener.ended("the connection has ended")
@@ -231,6 +248,7 @@ class KazooTransport(kazoo_private.Interposer):
     def settle(self, call: Call, value: Any, error: BaseException | None) -> None:
         """A call has its outcome."""
         if error is None:
+            self._largest_taken = max(self._largest_taken, call.size)
             if call.type == MULTI:
                 (value,) = value  # kazoo wants to iterate over a multi's result
             failed = value if isinstance(value, ZkkitError) else None
@@ -238,16 +256,19 @@ class KazooTransport(kazoo_private.Interposer):
             return
         code = error.code if isinstance(error, KazooException) else None
         if isinstance(code, int) and code not in CONNECTION_LOSS_CODES | SESSION_OVER_CODES:
+            self._largest_taken = max(self._largest_taken, call.size)
             self._listener.replied(call, None, server_error(code, call.path))
         elif call.sent_at == 0.0:
             self._outbox.append(call)  # never sent, so it cannot have been applied
         else:
-            self._listener.replied(
-                call,
-                None,
-                ConnectionLost(
-                    "the connection broke while a request was under way; "
-                    f"it may or may not have been applied: {call.path}",
-                    path=call.path,
-                ),
-            )
+            self._listener.replied(call, None, self._broke(call))
+
+    def _broke(self, call: Call) -> ZkkitError:
+        """What it means that the connection broke while this call was under way."""
+        if call.size > self._largest_taken:
+            return TooLarge(call.size, SERVERS_TAKE, call.path)
+        return ConnectionLost(
+            "the connection broke while a request was under way; "
+            f"it may or may not have been applied: {call.path}",
+            path=call.path,
+        )

@@ -1,0 +1,130 @@
+"""Requests that are larger than servers take: they hang up on them, whoever sends them again."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kazoo.exceptions import ConnectionLoss, NoNodeError
+
+import zkkit
+from zkkit.errors import ConnectionLost, NoNode, TooLarge
+from zkkit.session.kazoo_transport import SERVERS_TAKE, Call, KazooTransport
+from zkkit.session.platforms import Threads
+from zkkit.session.wire import Wire
+from zkkit.steps import OPEN_ACL, Create, Set, Sync, Together
+
+Open = Callable[..., zkkit.Session]
+LARGE = b"x" * (SERVERS_TAKE + 1)
+
+
+def reconnects(ear: Any) -> int:
+    return int(ear.states.count("connected"))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda session, path: session.create(path + "/x", LARGE),
+        lambda session, path: session.create(path + "/a/b", LARGE, make_parents=True),
+        lambda session, path: session.set(path, LARGE),
+        lambda session, path: session.multi(*[Create(f"{path}/{n}", LARGE[::4]) for n in range(5)]),
+        lambda session, path: session.exists(path + "/" + "x" * len(LARGE)),
+    ],
+    ids=["create", "create with parents", "set", "multi", "exists"],
+)
+def test_large_request_is_refused_once(
+    session: zkkit.Session, zk_path: str, ear: Any, write: Callable[..., Any]
+) -> None:
+    """The error names the size and the limit; nothing is sent again, and the session lives on."""
+    session.create(zk_path)
+    before = session.session_id
+    session.hooks.add(ear)
+    with pytest.raises(TooLarge, match=r"1,048,575") as caught:
+        write(session, zk_path)
+    assert f"{caught.value.size:,} bytes" in str(caught.value)
+    assert session.exists(zk_path) is not None
+    assert session.session_id == before
+    assert session.children(zk_path) == ()
+    assert reconnects(ear) == 1
+
+
+def test_large_request_in_a_flight(session: zkkit.Session, zk_path: str) -> None:
+    """It is the one that is called too large; the others' outcomes are as they are."""
+    session.create(zk_path)
+    flight = Together(Set(zk_path, b"before"), Set(zk_path, LARGE), Sync("/"), settle=True)
+    first, large, last = session.run(flight)
+    assert isinstance(large, TooLarge)
+    assert not isinstance(first, TooLarge) and not isinstance(last, TooLarge)
+    assert session.get(zk_path).data in (b"before", b"")
+
+
+@pytest.mark.parametrize("recipe", [zkkit.ReentrantLock, zkkit.Lock, zkkit.Semaphore])
+def test_lock_with_large_node_data(
+    open_session: Open, other: zkkit.Session, zk_path: str, ear: Any, recipe: Any
+) -> None:
+    """Acquiring says what is wrong instead of trying for ever, and leaves nothing behind."""
+    session = open_session(node_data=LARGE)
+    session.hooks.add(ear)
+    options = {"limit": 1} if recipe is zkkit.Semaphore else {}
+    lock = recipe(session, zk_path, **options)
+    with pytest.raises(TooLarge, match=r"1,048,\d\d\d bytes"):
+        lock.acquire(timeout=20.0)
+    assert reconnects(ear) <= 3
+    other.run(Sync("/"))
+    for place in (zk_path, zk_path + "/locks", zk_path + "/leases"):
+        with contextlib.suppress(NoNode):
+            assert not [name for name in other.children(place) if name.startswith("_c_")]
+
+
+def test_the_limit_is_that_of_the_servers(session: zkkit.Session, zk_path: str) -> None:
+    """One byte less is written."""
+    session.create(zk_path)
+    frame = Call(Wire("", OPEN_ACL).encode(Set(zk_path, b"")), zk_path).size
+    assert session.set(zk_path, LARGE[: SERVERS_TAKE - frame]).data_length == SERVERS_TAKE - frame
+    with pytest.raises(TooLarge) as caught:
+        session.set(zk_path, LARGE[: SERVERS_TAKE - frame + 1])
+    assert caught.value.size == SERVERS_TAKE + 1
+    assert pickle.loads(pickle.dumps(caught.value)) == caught.value
+
+
+def test_many_children_are_read(session: zkkit.Session, zk_path: str) -> None:
+    """The limit is for requests: a reply may be larger."""
+    session.create(zk_path)
+    for part in range(6):
+        ops = [Create(f"{zk_path}/{part}-{n:0200}") for n in range(1000)]
+        session.multi(*ops)
+    names = session.children(zk_path)
+    assert len(names) == 6000
+    assert sum(map(len, names)) > SERVERS_TAKE
+
+
+class Ear:
+    """Hears what becomes of calls."""
+
+    def __init__(self) -> None:
+        self.errors: list[Any] = []
+
+    def replied(self, call: Call, value: Any, error: Any) -> None:
+        self.errors.append(error)
+
+
+@pytest.mark.parametrize("answer", ["done", "refused"])
+def test_servers_that_take_more(answer: str) -> None:
+    """Where a request of some size was answered, one of that size is not called too large: its
+    connection broke for another reason."""
+    transport = KazooTransport("h:1", platform=Threads(), timeout=5.0, auth=(), tls=None)
+    ear: Any = Ear()
+    transport._listener = ear
+    calls = [Call(Wire("", OPEN_ACL).encode(Set("/x", LARGE)), "/x") for _ in range(3)]
+    for call in calls:
+        call.bind(transport)
+        call.serialize()
+    calls[0].set_exception(ConnectionLoss())
+    calls[1].set(None) if answer == "done" else calls[1].set_exception(NoNodeError())
+    calls[2].set_exception(ConnectionLoss())
+    assert isinstance(ear.errors[0], TooLarge)
+    assert isinstance(ear.errors[2], ConnectionLost)
