@@ -95,7 +95,7 @@ class Instrument:
     """
 
     def node_created(self, event: Event) -> None:
-        """A create succeeded."""
+        """A create succeeded. If its reply was lost: told when its recipe finds the node."""
 
     def node_deleted(self, event: Event) -> None:
         """A delete succeeded."""

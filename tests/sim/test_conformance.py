@@ -265,7 +265,7 @@ creates = st.one_of(
         st.sampled_from(("/b", "/a/y")),
         data,
         st.just(Mode.PERSISTENT_TTL),
-        ttl_ms=st.just(600_000),
+        ttl_ms=st.sampled_from((600_000, 600_000, 2**40 - 1, 2**40, 0, -1)),
     ),
 )
 writes = st.one_of(
@@ -343,6 +343,14 @@ HAND_MADE = {
         (0, Delete("/a/s-0000000000")),
         (1, Get("/a/s-0000000000", True)),
         (1, Children("/a")),
+    ],
+    "a time to live has bounds": [
+        (0, Create("/b/no-parent", mode=Mode.PERSISTENT_TTL, ttl_ms=0)),
+        *[
+            (0, Create(f"/a{ttl}", mode=Mode.PERSISTENT_TTL, ttl_ms=ttl))
+            for ttl in (-(2**63), -1, 0, 600_000, 2**40 - 1, 2**40, 2**63 - 1)
+        ],
+        (0, Multi((Create("/c", mode=Mode.PERSISTENT_SEQUENTIAL_TTL, ttl_ms=0),))),
     ],
     "numbers count creations, not children": [
         (0, Create("/a")),

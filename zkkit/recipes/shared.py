@@ -37,6 +37,7 @@ from ..steps import (
     Create,
     Delete,
     Exists,
+    Mark,
     Mode,
     Node,
     Now,
@@ -136,6 +137,7 @@ def find_protected(
         session = yield from SessionId()
         if stat is None or stat.ephemeral_owner not in (0, session):
             return None
+        yield from Mark("found", path, stat.czxid)
         return (Node(path, stat), *seen)
 
 

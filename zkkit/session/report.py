@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..errors import ZkkitError
+from ..errors import ConnectionLost, ZkkitError
 from ..hooks import Event, Hooks
-from ..steps import Create, Delete, Fire, Mark
+from ..steps import Create, Delete, Fire, Mark, Mode
 from .holds import Held
 from .run import Flight, Run
 from .watches import Key
@@ -20,6 +20,12 @@ class Reporter:
         self.hooks = hooks
         self.session = 0
         """The id of the session that events belong to."""
+        self._doubtful: dict[str, Mode] = {}  # creates of this session whose replies were lost
+
+    def begin(self, session_id: int) -> None:
+        """From now on events belong to this session."""
+        self.session = session_id
+        self._doubtful.clear()
 
     def replied(
         self, flight: Flight, step: Any, value: Any, error: ZkkitError | None, zxid: int
@@ -33,11 +39,24 @@ class Reporter:
             kind, latency = type(step).__name__, at - flight.started
             self._emit("step", step.path, kind, run, zxid, cause, latency, at)
         if error is not None:
+            if isinstance(error, ConnectionLost) and type(step) is Create:
+                self._doubtful[step.path] = step.mode
             return
-        if hooks.node_created and type(step) is Create:
-            self._emit("node_created", value.path, step.mode.name.lower(), run, value.stat.czxid)
+        if type(step) is Create:
+            self._doubtful.pop(step.path, None)
+            self._created(value.path, step.mode, run, value.stat.czxid)
         elif hooks.node_deleted and type(step) is Delete:
             self._emit("node_deleted", step.path, "", run, zxid)
+
+    def _created(self, path: str, mode: Mode, run: Run, zxid: int) -> None:
+        if self.hooks.node_created:
+            self._emit("node_created", path, mode.name.lower(), run, zxid)
+
+    def _found(self, mark: Mark, run: Run) -> None:
+        """A node is there that we may have heard nothing of: now it counts, and only now."""
+        asked = next((path for path in self._doubtful if _may_be(path, mark.path)), None)
+        if asked is not None:
+            self._created(mark.path, self._doubtful.pop(asked), run, mark.zxid)
 
     def watch_set(self, key: Key, run: Run) -> None:
         if self.hooks.watch_set:
@@ -55,7 +74,9 @@ class Reporter:
     def marked(self, mark: Mark, run: Run, duration: int) -> None:
         if mark.tally is not None:
             mark.tally.count(mark.what, mark.kind, duration)
-        if mark.what != "gave up" and getattr(self.hooks, mark.what):
+        if mark.what == "found":
+            self._found(mark, run)
+        elif mark.what != "gave up" and getattr(self.hooks, mark.what):
             self._emit(mark.what, mark.path, mark.kind, run, mark.zxid, duration=duration)
 
     def lost(self, held: Held, cause: str) -> None:
@@ -89,3 +110,8 @@ class Reporter:
         self.hooks.emit(
             hook, Event(at, self.session, actor, recipe, path, kind, zxid, cause, duration)
         )
+
+
+def _may_be(asked: str, path: str) -> bool:
+    """Whether a create of `asked` may have made `path`: the same, or with a number behind it."""
+    return path == asked or (path.startswith(asked) and "/" not in path[len(asked) :])

@@ -155,7 +155,7 @@ class Runner(Engine):
                 self._lose(_expired())
             self._clock = SessionClock(session_id, timeout, sent_at)
             self._pulse.opened(timeout, sent_at, anew=True)
-            self._report.session = session_id
+            self._report.begin(session_id)
             self._schedule_tick()
             self._drain()
             return self._closed is None

@@ -304,7 +304,7 @@ class Actors(Helpers):
         )
 
     def _mark(self, draft: Draft, a: int, step: Mark) -> None:
-        if step.what == "gave up":
+        if step.what in ("gave up", "found"):
             return
         if step.what == "released":
             draft.facts.append(Fact("released", a, step.path, step.zxid))

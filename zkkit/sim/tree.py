@@ -48,6 +48,7 @@ _SEQUENTIAL = frozenset(
     {Mode.PERSISTENT_SEQUENTIAL, Mode.EPHEMERAL_SEQUENTIAL, Mode.PERSISTENT_SEQUENTIAL_TTL}
 )
 _EPHEMERAL = frozenset({Mode.EPHEMERAL, Mode.EPHEMERAL_SEQUENTIAL})
+_LONGEST_TTL_MS = 2**40 - 1  # servers keep it in 40 bits of the node's owner
 WRITES = (Create, Delete, Set, Multi)
 """The requests that go through the leader."""
 
@@ -156,6 +157,8 @@ class _Edit:
     def create(self, step: Create, session: int) -> Node:
         nodes, parent_path = self.nodes, split(step.path)[0]
         parent = nodes.get(parent_path)
+        if step.ttl_ms is not None and not 0 < step.ttl_ms <= _LONGEST_TTL_MS:
+            raise BadArguments(step.path)
         if step.path == "/":
             raise NodeExists(step.path)
         if parent is None:

@@ -30,6 +30,7 @@ from ...steps import (
     Delete,
     Get,
     Guid,
+    Mark,
     Mode,
     Node,
     Script,
@@ -99,7 +100,10 @@ def _find_own(path: str, ours: Callable[[Data], bool]) -> Script[Data | None]:
         try:
             _, found = yield from Together(Sync(path), Get(path))
             session = yield from SessionId()
-            return found if found.stat.ephemeral_owner == session and ours(found) else None
+            if found.stat.ephemeral_owner != session or not ours(found):
+                return None
+            yield from Mark("found", path, found.stat.czxid)
+            return found
         except NoNode:
             return None
         except ConnectionLost:

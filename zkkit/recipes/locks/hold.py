@@ -37,6 +37,10 @@ class Hold(Recipe[S], Returnable):
         self._lock = lock
 
     @property
+    def recorded_as(self) -> str:
+        return self._lock.recorded_as
+
+    @property
     def token(self) -> int:
         """The fencing token: grows from grant to grant."""
         if not self._lock.fences:

@@ -32,6 +32,10 @@ class MultiHold(Recipe[S], Returnable):
         self._lock = lock
 
     @property
+    def recorded_as(self) -> str:
+        return self._lock.recorded_as
+
+    @property
     def token(self) -> tuple[int, ...]:
         """The fencing tokens, one for each lock."""
         return tuple(hold.token for hold in self.holds)

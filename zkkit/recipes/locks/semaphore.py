@@ -43,6 +43,10 @@ class Leases(Recipe[S], Returnable):
         self._semaphore = semaphore
         self._leases = leases
 
+    @property
+    def recorded_as(self) -> str:
+        return self._semaphore.recorded_as
+
     def __iter__(self) -> Iterator[Lease[S]]:
         return iter(self._leases)
 
