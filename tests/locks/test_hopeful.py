@@ -5,9 +5,11 @@ Every fault, with two actors and three, is in tests/sim/test_coverage.py; here a
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from fronts import eventually
 
 from zkkit import Lock
 from zkkit.recipes.locks import leases
@@ -16,7 +18,7 @@ from zkkit.sim import World, explore
 from zkkit.sim.coverage import CASTS, Cast
 from zkkit.sim.faults import NO_FAULTS
 from zkkit.sim.properties import Always, Property
-from zkkit.steps import Create, Look, Note, Script
+from zkkit.steps import Call, Create, Look, Note, Script
 
 CAST = next(cast for cast in CASTS if cast.name == "Lock, hopeful" and not cast.shared)
 Attempt = leases._Attempt
@@ -108,3 +110,33 @@ def test_pools_are_remembered_up_to_a_number(open_session):
         return (yield from Look(MET_NOBODY))
 
     assert session.run(script()) == tuple(f"/{n}" for n in range(72, 9, -1))
+
+
+@pytest.mark.front("threads")
+@pytest.mark.timeout(60)
+def test_begun_between_two_sessions_leaves_one_place_in_line(open_session, zk_proxy, zk_path):
+    """Begun when one session was lost and the next not yet there, and then not to be had at once:
+    it must not wait behind a place of its own that it has forgotten."""
+    other = open_session()
+    for directory in ("", "/locks", "/leases"):
+        other.create(zk_path + directory)
+    session = open_session(hosts=zk_proxy.hosts, timeout=2.0)
+    lock = Lock(session, zk_path)
+    with lock:
+        pass  # it met nobody: it will hope
+    zk_proxy.cut()
+    assert eventually(lambda: session.session_id == 0)
+    other.delete(f"{zk_path}/leases")  # as the server does with an empty container
+    got = threading.Event()
+
+    def acquire() -> Script[None]:
+        yield from Lock.acquire.of(lock)
+        yield from Call(got.set)
+
+    # In a thread: the main one hands it over, and does not know when it has begun.
+    starter = threading.Thread(target=lambda: session.spawn(acquire()))
+    starter.start()
+    starter.join()
+    zk_proxy.mend()
+    assert got.wait(20), other.children(f"{zk_path}/locks")
+    assert eventually(lambda: other.children(f"{zk_path}/locks") == ())

@@ -180,7 +180,6 @@ class _Attempt:
         """Stand in line and create the leases. Gives the line as it was then, and what the reads
         gave if the leases may be used; if not, they are gone again."""
         line = self.pool.line
-        session = yield from SessionId()
         self.leases = dict.fromkeys(self.names)
         place, queue, *rest = yield from Together(
             self._new(line, self.place_name),
@@ -189,6 +188,8 @@ class _Attempt:
             *self.pool.reads(),
             settle=True,
         )
+        # Asked now, not before: a flight that was begun between two sessions is one of the later.
+        session = yield from SessionId()
         self._made(rest)
         if isinstance(place, ZkkitError) or isinstance(queue, ZkkitError):
             queue = None
