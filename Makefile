@@ -5,11 +5,12 @@ PY      := .venv/bin/python
 ZKKIT   := .venv/bin/zkkit
 NEEDS   := not browser
 ROUNDS  := 50
+STORM   := 300
 SLOWEST := --durations=10 --durations-min=1
 ARGS    :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo load test test-all soak bench bench-locks lint clean setup setup-python setup-interop notebooks lab
+.PHONY: help demo load test test-all soak chaos bench bench-locks lint clean setup setup-python setup-interop notebooks lab
 
 help: ## show this list
 	@echo "zkkit: teach, measure and trust coordination on ZooKeeper"
@@ -29,6 +30,9 @@ test-all: setup-interop ## all tests, as CI runs them; as root on Debian it gets
 
 soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 	@tools/soak.sh $(ROUNDS) $(ARGS)
+
+chaos: setup ## every kind of lock in a storm of faults, five minutes; STORM=1800 for half an hour
+	@$(ZKKIT) chaos --seconds $(STORM) $(ARGS)
 
 bench: setup ## what recording costs: zkkit bench recorder
 	@$(ZKKIT) bench recorder $(ARGS)

@@ -62,6 +62,12 @@ class ResultsDirectory:
         data = content.encode() if isinstance(content, str) else content
         (self._hidden / name).write_bytes(data)
 
+    def folder(self, name: str) -> Path:
+        """A directory inside, for files that are written while the work goes on."""
+        inside = self._hidden / name
+        inside.mkdir()
+        return inside
+
     def write_events(self, rows: Sequence[Row]) -> None:
         """Write the recording, as Parquet if that can be had."""
         try:

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 
 import zkkit
-from zkkit.cli import bench, compare, demo, doctor, ensemble, sim
+from zkkit.cli import bench, chaos, compare, demo, doctor, ensemble, sim
 from zkkit.errors import ZkkitError
 
 UNKNOWN = 2
@@ -28,6 +28,7 @@ examples:
   zkkit compare --hosts zk1:2181,zk2:2181 on servers that are there already
   zkkit bench locks                       zkkit, kazoo and Java Curator, in turn
   zkkit bench recorder                    what recording costs
+  zkkit chaos                             every lock in a storm of faults
   zkkit sim gallery                       mistakes in locks, and the shortest story of each
   zkkit ensemble up                       three servers that stay, to break and mend
   zkkit doctor                            what this machine lacks
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_to(commands)
     compare.add_to(commands)
     bench.add_to(commands)
+    chaos.add_to(commands)
     sim.add_to(commands)
     ensemble.add_to(commands)
     doctor.add_to(commands)
