@@ -198,9 +198,10 @@ import textwrap
 from zkkit.bench.compare import Plan
 
 some = sorted({max(2, contenders * part // 50) for part in (5, 10, 25, 50)})
-plan = Plan((HERD, SEQUENTIAL), tuple(some), repeats=2, seed=1, hold=0.05)
+hold = 0.05  # seconds that each contender holds the lock
+plan = Plan((HERD, SEQUENTIAL), tuple(some), 2, seed=1, hold=hold)
 document = notebook.measured(plan, servers)
-print(textwrap.fill(document["why"], 90))
+print(textwrap.fill(document["why"], 68))
 
 # %%
 from zkkit.show import findings
@@ -250,8 +251,11 @@ with Pool(servers.hosts, 10) as pool:
     gate = Gate(pool, Witness(servers.hosts), hold=0.15)
     rows = {design.name: gate.run(design, range(10), 0)[1] for design in (HERD, SEQUENTIAL)}
 
-herd = swimlane.one_release(rows["herd"], names={"MainThread": "gate"})
-notebook.Picture(swimlane.png(herd), swimlane.title(herd), swimlane.words(herd))
+herd, queue = (
+    swimlane.one_release(rows[name], names={"MainThread": "gate"})
+    for name in ("herd", "sequential")
+)
+notebook.Picture(swimlane.png(herd, beside=queue), swimlane.title(herd), swimlane.words(herd))
 
 # %% [markdown]
 # Every orange stretch is work for nothing: a contender is woken (the cross), asks for the node, is
@@ -261,15 +265,14 @@ notebook.Picture(swimlane.png(herd), swimlane.title(herd), swimlane.words(herd))
 # There is a second cost, easy to overlook. The winner's create has to get through the same servers
 # at the same moment as all the losers' creates. The herd stands in its own way.
 #
-# The same moment with the sequential lock:
+# The same moment with the sequential lock, on the same time axis:
 
 # %%
-queue = swimlane.one_release(rows["sequential"], names={"MainThread": "gate"})
-notebook.Picture(swimlane.png(queue), swimlane.title(queue), swimlane.words(queue))
+notebook.Picture(swimlane.png(queue, beside=herd), swimlane.title(queue), swimlane.words(queue))
 
 # %% [markdown]
-# One line, one wakeup, one grant; nine sleep on. (Mind the axis: each picture has a time scale of
-# its own.)
+# One line, one wakeup, one grant; nine sleep on. Both pictures have the same time axis, so you can
+# compare when the lock is held again.
 
 # %% [markdown]
 # ## 7. Five questions
@@ -367,8 +370,9 @@ notebook.Table(("", ""), list(findings.facts(document).items()), left=2)
 #   steps it is made of. Which line does away with the herd?
 # - Measure it further: `zkkit compare --contenders 10,100 --hold 100`, and open the report it
 #   writes.
-# - Change something: run cell 5 with `hold=0.0`. Does the herd come closer to its law, or get
-#   further away? Predict first.
+# - Change something: in section 5, *The measurement*, write `hold = 0.0` for `hold = 0.05`. Run
+#   that cell and the two below it. Does the herd come closer to its law, or get further away?
+#   Predict first.
 #
 # Thank you for counting with us. Our own servers can go now:
 

@@ -269,6 +269,7 @@ clean() {
     find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
     rm -f "$stamp" "$log" "$state/packages.before"
     say "Removed .venv, results, builds and caches."
+    if [ -d lab ]; then say "Left alone: lab/, your own copies of the notebooks."; fi
     if [ -s "$outside" ]; then
         kept=$(packages_present | comm -12 <(sort -u "$outside") - | tr '\n' ' ')
         if [ -n "$kept" ]; then

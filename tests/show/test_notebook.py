@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +85,35 @@ def sample(stock: int) -> str:
     return str(left)
 
 
-def test_notes_stand_beside_their_lines(tmp_path: Path) -> None:
-    """The source is the real one, and each note is beside the line it names."""
+@pytest.fixture
+def annotated(tmp_path: Path) -> notebook.Annotated:
     notes = tmp_path / "notes.toml"
     notes.write_text('[sample]\n"left =" = "take one"\n"return" = "tell <all>"\n')
-    shown = notebook.Annotated(sample, notes)
-    assert ("    left = stock - 1", "take one") in shown.rows
-    assert "tell &lt;all&gt;" in shown._repr_html_()
-    assert "return str(left)    # tell <all>" in repr(shown)
+    return notebook.Annotated(sample, notes)
+
+
+def test_notes_stand_with_their_lines(annotated: notebook.Annotated) -> None:
+    """The source is the real one, and each note is with the line it names."""
+    assert ("    left = stock - 1", "take one") in annotated.rows
+    assert "tell &lt;all&gt;" in annotated._repr_html_()
+    assert "return str(left)    # tell <all>" in repr(annotated)
+
+
+def test_annotated_code_needs_no_room_beside_it(annotated: notebook.Annotated) -> None:
+    """Each note stands above its line, so that on a narrow page neither squeezes the other; long
+    lines are broken between words; and a page without styles has code and notes in order."""
+    html = annotated._repr_html_()
+    assert "<table" not in html and "white-space: pre-wrap; word-break: normal" in html
+    bare = unescape(re.sub(r"<[^>]+>", "", html)).splitlines()
+    assert bare == [
+        "def sample(stock: int) -> str:",
+        "take one",
+        "    left = stock - 1",
+        "tell <all>",
+        "    return str(left)",
+    ]
+    code = re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL)
+    assert "\n".join(map(unescape, code)) == inspect.getsource(sample).rstrip()
 
 
 def test_a_note_without_its_line_is_an_error(tmp_path: Path) -> None:
@@ -152,8 +176,8 @@ def test_servers_that_run_already(zk_hosts: str, monkeypatch: pytest.MonkeyPatch
     assert "3 x ZooKeeper" in repr(notebook.stated(there))
 
 
-def sale(way: str, sold: int, fires: int | None = 5) -> Sale:
-    return Sale(way, 10, 100, 5, sold, 0, 0.5, 0.75, fires)
+def sale(way: str, sold: int, fires: int | None = 5, *, left: int = 0) -> Sale:
+    return Sale(way, 10, 100, 5, sold, left, 0.5, 0.75, fires)
 
 
 def test_the_shop_in_a_line_and_in_words() -> None:
@@ -166,3 +190,11 @@ def test_the_shop_in_a_line_and_in_words() -> None:
     assert "threading.Lock: 50 sold of 10 in stock" in shop.words(sales)
     assert shop.cells(sale("herd", 10, None))[-1] == "?"
     assert shop.png(sales).startswith(b"\x89PNG")
+
+
+def test_a_shop_that_never_sold_out_is_not_said_to_have() -> None:
+    """Where the shelf says 9 in the end nothing was sold out; the last sale has a time all the
+    same."""
+    row = dict(zip(shop.HEADERS, shop.cells(sale("none", 100, left=9)), strict=True))
+    assert (row["shelf says"], row["last sale after"]) == ("9", "0.50 s")
+    assert not any("sold out" in header for header in shop.HEADERS)

@@ -159,6 +159,27 @@ def test_actors_of_one_name_are_told_apart() -> None:
     assert told.lanes == ("main (0x1a)", "main (0x2b)")
 
 
+def test_stories_side_by_side_share_one_time_axis() -> None:
+    """Whichever is the longer one: both pictures go equally far, and have the same ticks."""
+    long = swimlane.one_release(two_wait())
+    rows = [row("released", 0, 1, "gate"), *woken(0.5, 2, "ann"), row("acquired", 1.5, 2, "ann")]
+    short = swimlane.one_release(rows)
+    assert short.span_ms < long.span_ms
+    alone, *both = (
+        swimlane._draw(*stories).axes[0] for stories in ((short,), (short, long), (long, short))
+    )
+    assert both[0].get_xlim() == both[1].get_xlim() != alone.get_xlim()
+    assert list(both[0].get_xticks()) == list(both[1].get_xticks())
+
+
+def test_a_hold_ends_with_its_story() -> None:
+    """Beside a longer story the picture goes on, but nobody knows whether the hold does."""
+    long = swimlane.story([row("released", 0, 1, "gate"), row("watch_set", 90, 2, "bob")])
+    bars = swimlane._draw(swimlane.one_release(two_wait()), long).axes[0].patches
+    ends = [bar.get_x() + bar.get_width() for bar in bars]
+    assert ends == pytest.approx([0, 30])  # the gate's, and ann's until her release
+
+
 def test_ten_thousand_events_and_no_more() -> None:
     """What is too long is cut, and both the words and the picture say so."""
     rows = [row("released", 0, 1, "gate")]

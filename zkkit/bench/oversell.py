@@ -61,8 +61,8 @@ class Sale:
     sold: int
     left: int
     """What the shelf says at the end."""
-    sold_out_s: float
-    """Until the last item was sold."""
+    last_sale_s: float
+    """Until the last item was sold. The shelf need not have been empty then."""
     served_s: float
     """Until every buyer had an item or an answer."""
     fires: int | None
@@ -113,7 +113,7 @@ def sell(
         processes=processes,
         sold=sum(report.sold for report in reports),
         left=left,
-        sold_out_s=max(report.last_sale_s for report in reports),
+        last_sale_s=max(report.last_sale_s for report in reports),
         served_s=max(report.served_s for report in reports),
         fires=fires,
     )

@@ -15,7 +15,7 @@ import inspect
 import os
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
@@ -46,6 +46,14 @@ __all__ = [
 ]
 
 _WIDTH = 860  # pixels of a picture in a notebook
+#: Code as JupyterLab shows it in cells; a long line is broken between words, not within one.
+_CODE = (
+    "margin: 0; padding: 0; font-family: monospace; font-size: 13px; line-height: 1.5; "
+    "white-space: pre-wrap; word-break: normal; overflow-wrap: break-word; text-align: left"
+)
+_COLUMN = 7.8  # pixels that a character takes there
+#: A note on code. The tint behind it is good on a light and on a dark page.
+_NOTE = "font-family: sans-serif; font-style: italic; background-color: rgba(0, 114, 178, 0.14)"
 
 
 def scale(full: int, *, small: int) -> int:
@@ -167,7 +175,10 @@ class Table:
 
     def _cell(self, tag: str, number: int, text: str) -> str:
         side = "left" if number < self.left else "right"
-        return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
+        # A heading may take several lines, a number may not.
+        keep = "; white-space: nowrap" if side == "right" and tag == "td" else ""
+        style = f"text-align: {side}; padding: 0.3em{keep}"
+        return f'<{tag} style="{style}">{escape(text)}</{tag}>'
 
 
 @dataclass(frozen=True)
@@ -218,7 +229,7 @@ class NoSuchLine(ZkkitError, ValueError):
 
 
 class Annotated:
-    """The real source of a function, with a note beside some of its lines.
+    """The real source of a function, with a note above some of its lines.
 
     The notes are in a TOML file, in a section with the function's name, each under a piece of the
     line it is about. A note whose line is not there raises: a commentary cannot outlive the code
@@ -244,11 +255,26 @@ class Annotated:
         return "\n".join(f"{line}    # {note}" if note else line for line, note in self.rows)
 
     def _repr_html_(self) -> str:
-        rows = "\n".join(
-            f'<tr><td style="text-align: left; white-space: pre; font-family: monospace; '
-            f'padding: 0.1em 1em 0.1em 0.5em; vertical-align: top">{escape(line) or "&nbsp;"}</td>'
-            f'<td style="text-align: left; padding: 0.1em 0.5em; vertical-align: top">'
-            f"{escape(note)}</td></tr>"
-            for line, note in self.rows
-        )
-        return f"<table><tbody>\n{rows}\n</tbody></table>"
+        return "\n".join(_html(note, lines) for note, lines in self._pieces())
+
+    def _pieces(self) -> Iterator[tuple[str, list[str]]]:
+        """Each note, with the lines from the one it is about to the next one with a note."""
+        note, lines = "", list[str]()
+        for line, its_note in self.rows:
+            if its_note and lines:
+                yield note, lines
+                lines = []
+            note = its_note or (note if lines else "")
+            lines.append(line)
+        yield note, lines
+
+
+def _html(note: str, lines: Sequence[str]) -> str:
+    """Lines of code below their note. Above and not beside them: a narrow page has no room there,
+    and one that drops all styles still has the note in its place."""
+    code = f'<pre style="{_CODE}">{escape(chr(10).join(lines))}</pre>'
+    if not note:
+        return code
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    place = f"{_CODE}; margin-left: {indent * _COLUMN:.0f}px"
+    return f'<div style="{place}"><span style="{_NOTE}">{escape(note)}</span></div>\n{code}'

@@ -15,7 +15,7 @@ HEADERS = (
     "sold",
     "oversold",
     "shelf says",
-    "sold out after",
+    "last sale after",
     "all served after",
     "fires",
 )
@@ -35,7 +35,7 @@ def cells(sale: Sale) -> tuple[str, ...]:
         str(sale.sold),
         str(sale.oversold),
         str(sale.left),
-        f"{sale.sold_out_s:.2f} s",
+        f"{sale.last_sale_s:.2f} s",
         f"{sale.served_s:.2f} s",
         "?" if sale.fires is None else f"{sale.fires:,}",
     )

@@ -59,6 +59,8 @@ class Story:
     span_ms: float
     left_out: int = 0
     """Marks that were cut off at the end."""
+    until_ms: float | None = None
+    """When the story ends; None: nobody knows what came after the last mark."""
 
     def count(self, *kinds: Kind) -> int:
         """How many marks of these kinds there are."""
@@ -104,6 +106,7 @@ def story(
         tuple(_helds(kept)),
         max((mark.ms for mark in kept), default=0.0),
         len(marks) - len(kept),
+        None if until_ns is None else (until_ns - start) / 1e6,
     )
 
 

@@ -4,7 +4,7 @@ A recording becomes a `Story` first (zkkit.show.story). The picture and the word
 from it, so they cannot tell different things::
 
     told = one_release(rows, names={"MainThread": "gate"})
-    png(told)        # the picture
+    png(told)        # the picture; png(told, beside=other) has the time axis of both
     title(told)      # what it says, in a line
     words(told)      # all of it, lane by lane
 """
@@ -56,19 +56,23 @@ _ABOVE, _BELOW = 0.75, 1.2  # inches for the title, and for axis and legend
 _MANY_LANES = 120  # from here on lanes shrink, so that the picture keeps a size
 
 
-def png(told: Story) -> bytes:
-    """The picture, 1600 pixels wide, on white."""
+def png(told: Story, *, beside: Story | None = None) -> bytes:
+    """The picture, 1600 pixels wide, on white.
+
+    Two stories that are compared are each drawn `beside` the other: then a millisecond is as long
+    in the one picture as in the other, and the quicker one looks it.
+    """
     with canvas.style():
-        return canvas.as_png(_draw(told))
+        return canvas.as_png(_draw(told, beside))
 
 
-def svg(told: Story) -> str:
-    """The picture as SVG, with its words as title and description."""
+def svg(told: Story, *, beside: Story | None = None) -> str:
+    """The picture as SVG, with its words as title and description; `beside` as in `png`."""
     with canvas.style(**canvas.SVG):
-        return canvas.as_svg(_draw(told), title(told), words(told))
+        return canvas.as_svg(_draw(told, beside), title(told), words(told))
 
 
-def _draw(told: Story) -> Any:
+def _draw(told: Story, beside: Story | None = None) -> Any:
     lanes = len(told.lanes)
     height = _ABOVE + _BELOW + _LANE * min(max(lanes, 2), _MANY_LANES)
     figure = canvas.start(height)
@@ -84,7 +88,7 @@ def _draw(told: Story) -> Any:
         canvas.MARGIN, 1 - 0.33 / height, title(told), fontweight="bold", va="center"
     )
     canvas.fit(figure, heading, largest=17)
-    _prepare(axes, told)
+    _prepare(axes, told, max(told.span_ms, beside.span_ms if beside else 0.0))
     _draw_holds(axes, told)
     _draw_fires(axes, told)
     _draw_work(axes, told)
@@ -105,9 +109,9 @@ def _draw(told: Story) -> Any:
     return figure
 
 
-def _prepare(axes: Any, told: Story) -> None:
+def _prepare(axes: Any, told: Story, span: float) -> None:
     lanes = len(told.lanes)
-    span = max(told.span_ms, 1.0)
+    span = max(span, 1.0)
     axes.set_xlim(-0.03 * span, 1.03 * span)
     axes.set_ylim(lanes - 0.4, -0.6)
     axes.set_yticks(range(lanes), told.lanes)
@@ -123,9 +127,11 @@ def _prepare(axes: Any, told: Story) -> None:
 
 def _draw_holds(axes: Any, told: Story) -> None:
     left, right = axes.get_xlim()
+    # A hold that goes on goes on until the story ends, or the picture.
+    last = right if told.until_ms is None else min(right, told.until_ms)
     for held in told.helds:
         start = left if held.start_ms is None else held.start_ms
-        end = right if held.end_ms is None else held.end_ms
+        end = last if held.end_ms is None else held.end_ms
         axes.barh(held.lane, end - start, left=start, height=0.5, color=canvas.GREEN, alpha=0.22)
 
 
