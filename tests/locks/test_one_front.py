@@ -70,6 +70,63 @@ def test_asyncio_timeout(front, kind, zk_hosts, zk_path, left_clean):
 
 
 @pytest.mark.front("asyncio")
+@pytest.mark.concurrent
+@pytest.mark.parametrize("timeout", [None, 20.0], ids=["without a timeout", "with a timeout"])
+@over(*ONE_OF_EACH)
+def test_every_cancel_is_raised(front, kind, zk_hosts, zk_path, left_clean, timeout):
+    """A cancel that comes together with the grant, a little before or after it, is raised, and the
+    lock is given back: as many turns of the loop late as it takes for the call to be over."""
+    told = _Told()
+
+    async def race(rival: Any, lock: Any, late: int) -> bool:
+        """Cancel so many turns late; whether the cancel arrived before the call was over."""
+        held = rival.acquire()
+        task = asyncio.create_task(lock.acquire(timeout=timeout))
+        await asyncio.sleep(0)
+        assert told.waits.wait(20)
+        held.release()
+        assert told.granted.wait(20)
+        with session._runner._monitor:  # whoever has it now, the grant is on its way to the loop
+            told.forget()
+        for _ in range(late):
+            await asyncio.sleep(0)
+        arrived = task.cancel()
+        outcome, *_ = await asyncio.gather(task, return_exceptions=True)
+        assert isinstance(outcome, asyncio.CancelledError) == arrived, outcome
+        if not arrived:
+            await session.run(outcome.give_back())
+        return arrived
+
+    with zkkit.connect(zk_hosts, timeout=6.0) as holder, front.session(zk_hosts) as session:
+        session.hooks.add(told)
+        rival, lock = kind.make(holder, zk_path), kind.make(session, zk_path)
+        arrived = [
+            front.call(lambda late=late: race(rival, lock, late))
+            for late in range(6)
+            for _ in range(8)
+        ]
+        assert arrived.count(True) >= 16
+        left_clean(zk_path)
+
+
+class _Told:
+    """An instrument: somebody waits in line, somebody is granted the lock."""
+
+    def __init__(self) -> None:
+        self.waits, self.granted = threading.Event(), threading.Event()
+
+    def forget(self) -> None:
+        self.waits.clear()
+        self.granted.clear()
+
+    def watch_set(self, event: Any) -> None:
+        self.waits.set()
+
+    def acquired(self, event: Any) -> None:
+        self.granted.set()
+
+
+@pytest.mark.front("asyncio")
 @over(*ONE_OF_EACH)
 def test_a_loop_closed_under_a_waiting_task(front, kind, zk_hosts, zk_path, left_clean, when):
     """The loop is gone with a task still waiting: the contender goes, another loop can close."""

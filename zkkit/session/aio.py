@@ -122,22 +122,25 @@ class _Signal:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._event = asyncio.Event()
+        self._came: asyncio.Future[None] = self._loop.create_future()
 
     def set(self) -> bool:
         """False if the loop is closed: then nobody can be waiting any more."""
         try:
-            self._loop.call_soon_threadsafe(self._event.set)
+            self._loop.call_soon_threadsafe(self._come)
         except RuntimeError:
             return False
         return True
 
+    def _come(self) -> None:
+        if not self._came.done():
+            self._came.set_result(None)
+
     async def wait(self, timeout: float | None) -> bool:
-        try:
-            await asyncio.wait_for(self._event.wait(), timeout)
-        except TimeoutError:
-            return False
-        return True
+        """Whether it came in time. A cancel is raised, also where it comes together with the
+        event: asyncio.wait_for would swallow it there (Python 3.11)."""
+        await asyncio.wait([self._came], timeout=timeout)
+        return self._came.done()
 
 
 def _task() -> asyncio.Task[Any]:
