@@ -131,6 +131,10 @@ class UpgradeRefused(ZkkitError):
     """A reader asked for the write lock: it would wait for itself for ever."""
 
 
+class NoRoot(ZkkitError):
+    """The root that all paths of a session are below (its chroot) does not exist."""
+
+
 class CounterUsedUp(ZkkitError):
     """The server has no new numbers left for the sequential children of a node."""
 

@@ -13,8 +13,10 @@ import pytest
 from zkkit.errors import (
     ConnectionLost,
     NoAuth,
+    NoChildrenForEphemerals,
     NodeExists,
     NoNode,
+    NoRoot,
     SessionLost,
     TimedOut,
     Unimplemented,
@@ -244,6 +246,62 @@ def test_an_ancestor_may_refuse_us():
     world.refuse["/a"] = NoAuth("/a")
     (made,) = world.run(create_with_parents(Create("/a/b/c")))
     assert made.path == "/a/b/c"
+
+
+@pytest.mark.parametrize("refusal", [NoAuth("/a/b"), NoChildrenForEphemerals("/a/b")], ids=repr)
+def test_a_refusal_further_up_says_why(refusal):
+    """Between the level that is refused and the node others are missing: it is asked once, and who
+    is at fault is named."""
+    world = World("/a")
+    world.refuse["/a/b"] = refusal
+    with pytest.raises(type(refusal)) as caught:
+        world.run(create_with_parents(Create("/a/b/c/d/e")))
+    assert caught.value.path == "/a" and "/a/b/c/d/e" in str(caught.value) and caught.value.hint
+    assert world.flights == 2
+
+
+@pytest.mark.parametrize("path", ["/a", "/a/b", "/a/b/c"])
+def test_a_root_that_does_not_exist(path):
+    """Even what is at the top has no parent: the session's chroot is missing."""
+    world = World()
+    world.refuse = {level: NoNode(level) for level in ("/a", "/a/b", "/a/b/c")}
+    with pytest.raises(NoRoot, match=path):
+        world.run(create_with_parents(Create(path)))
+    assert world.flights == 2
+
+
+def test_parents_that_are_reaped_again_and_again():
+    """However often they vanish between being made and the node: it is tried again."""
+    world = World()
+    reaps, create = 20, world.create
+
+    def reap_first(step: Create) -> Node:
+        nonlocal reaps
+        if step.path == "/a/b/c" and "/a/b" in world.owners and reaps:
+            reaps -= 1
+            del world.owners["/a/b"]
+        return create(step)
+
+    world.create = reap_first  # type: ignore[method-assign]
+    (made,) = world.run(create_with_parents(Create("/a/b/c")))
+    assert made.path == "/a/b/c" and not reaps
+
+
+def test_no_second_node_where_containers_are_unknown():
+    """The parents were made by another while we learnt that the server has no containers: what was
+    created stays the only one."""
+    world = World()
+    world.refuse["containers"] = Unimplemented()
+    create = world.create
+
+    def made_by_another(step: Create) -> Node:
+        if step.mode is Mode.CONTAINER:
+            world.owners[step.path] = OTHER
+        return create(step)
+
+    world.create = made_by_another  # type: ignore[method-assign]
+    (made,) = world.run(create_with_parents(Create("/a/n-", mode=Mode.EPHEMERAL_SEQUENTIAL)))
+    assert [path for path, owner in world.owners.items() if owner == ME] == [made.path]
 
 
 def test_deleting_surely():

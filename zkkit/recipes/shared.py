@@ -2,7 +2,8 @@
 
 **Creating with parents.** The create is tried first; where a parent is missing, one more flight
 makes all levels, the node and whatever else was asked for. Parents are containers (the server
-reaps them when empty), so a missing parent is an everyday event, not an error.
+reaps them when empty), so a missing parent is an everyday event, not an error. One that we may not
+make is an error, and raised.
 
 **Protected creating.** The name begins with a guid, as `_c_<guid>-lock-` does. After a lost reply
 {Sync, Children} finds out whether the create was applied. Without the Sync a lagging
@@ -21,8 +22,12 @@ from typing import Any, TypeVar
 from ..errors import (
     Cancelled,
     ConnectionLost,
+    NoAuth,
+    NoChildrenForEphemerals,
     NodeExists,
     NoNode,
+    NoRoot,
+    ServerError,
     SessionClosed,
     SessionLost,
     TimedOut,
@@ -59,31 +64,63 @@ def create_with_parents(
 ) -> Script[tuple[Any, ...]]:
     """Send `create` and `also` in one flight; where parents are missing make them, in one more.
 
-    Gives the outcomes as a settled flight does: errors stand as values.
+    Gives the outcomes as a settled flight does: errors stand as values. Where a parent is missing
+    and cannot be made, the reason is raised. It is sent once more only if a level that was there
+    had gone when the next one was to be made: whoever reaps them can make us begin again, but
+    nothing else can.
     """
     outcomes = yield from Together(create, *also, settle=True)
+    above = tuple(levels(split(create.path)[0]))
     while isinstance(outcomes[0], NoNode):
-        above = tuple(levels(split(create.path)[0]))
         made = tuple(Create(level, mode=parents, acl=create.acl) for level in above)
         settled = yield from Together(*made, create, *also, settle=True)
-        refused = next((o for o in settled[: len(made)] if isinstance(o, Unimplemented)), None)
-        if refused is not None and parents is Mode.CONTAINER:
-            parents = Mode.PERSISTENT  # a server from before containers
-            continue
         outcomes = settled[len(made) :]
         if isinstance(outcomes[0], NoNode):
-            # Either a level was refused, and that says more than the missing parent it caused,
-            # or somebody reaped the parents between two of our requests: once more.
-            _raise_refusal(settled[: len(made)])
+            at_fault = _at_fault(create.path, above, settled)
+            if isinstance(at_fault, Unimplemented) and parents is Mode.CONTAINER:
+                parents = Mode.PERSISTENT  # a server from before containers
+            elif at_fault is not None:
+                raise at_fault
+    if isinstance(outcomes[0], NoAuth | NoChildrenForEphemerals):
+        outcomes = (_explained(outcomes[0], create.path, create.path), *outcomes[1:])
     return outcomes
 
 
-def _raise_refusal(made: tuple[Any, ...]) -> None:
-    """Raise what kept the parent from being made. An ancestor that exists may well refuse us
-    (NoAuth): only the level nearest to the node tells."""
-    nearest = made[-1] if made else None
-    if isinstance(nearest, ZkkitError) and not isinstance(nearest, NoNode | NodeExists):
-        raise nearest
+def _at_fault(path: str, above: tuple[str, ...], outcomes: tuple[Any, ...]) -> ZkkitError | None:
+    """Why the parent of `path` was missing, by the outcomes of creating the levels above it; None
+    if the level that was missing had been there a moment before.
+
+    A level that could not be made for want of its own parent tells nothing: the one above it does.
+    What is further up does not matter: an ancestor that exists may well refuse us (NoAuth)."""
+    for level, made in reversed(list(zip(above, outcomes, strict=False))):
+        if not isinstance(made, NoNode):
+            refused = isinstance(made, ServerError) and not isinstance(made, NodeExists)
+            return _explained(made, level, path) if refused else None
+    return NoRoot(
+        f"{path} cannot be made: the root that all paths of this session are below does not exist",
+        path="/",
+        hint="create it: the chroot at the end of the connect string, and the namespace, if any",
+    )
+
+
+def _explained(refused: ServerError, level: str, path: str) -> ServerError:
+    """The refusal to create `level`, which `path` needs, with the name of who is to blame."""
+    parent = split(level)[0]
+    needs = "" if level == path else f", which {path} needs"
+    if isinstance(refused, NoAuth):
+        return NoAuth(
+            parent,
+            message=f"the ACL of {parent} does not let us create {level}{needs}",
+            hint=f"have the right to create children of {parent} given to us, or open the "
+            "session with auth=",
+        )
+    if isinstance(refused, NoChildrenForEphemerals):
+        return NoChildrenForEphemerals(
+            parent,
+            message=f"{parent} is an ephemeral node and cannot have children: no {level}{needs}",
+            hint="take a path that is not below an ephemeral node",
+        )
+    return refused
 
 
 def create_protected(

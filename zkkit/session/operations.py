@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import ConnectionLost, NodeExists, ZkkitError
-from ..paths import levels
-from ..recipes.shared import begin_again
+from ..recipes.shared import begin_again, create_with_parents
 from ..retry import RetryPolicy
-from ..steps import Call, Create, Request, Script, Step
+from ..steps import Call, Create, Exists, Mode, Request, Script, Stat, Step
 
 R = TypeVar("R")
 
@@ -41,13 +40,13 @@ def read(step: Request[R], retry: RetryPolicy) -> Script[R]:
 
 
 def make_namespace(path: str) -> Script[None]:
-    """Make the root of a namespace: plain nodes, since nobody would make a reaped one again."""
-    for level in levels(path):
-        while True:
-            try:
-                yield from Create(level)
-            except NodeExists:
-                pass
-            except ConnectionLost:
-                continue
-            break
+    """Make the root of a namespace: plain nodes, since nobody would make a reaped one again. Where
+    it exists, we need no right to make it."""
+    while True:
+        made, there = yield from create_with_parents(
+            Create(path), Exists(path), parents=Mode.PERSISTENT
+        )
+        if isinstance(there, Stat):
+            return
+        if isinstance(made, ZkkitError) and not isinstance(made, ConnectionLost | NodeExists):
+            raise made
