@@ -84,6 +84,11 @@ HERD_WRITE = Kind(
     lambda session, path: HerdReadWriteLock(session, path).write,
     wakes_one=False,
 )
+PERSISTENT = Kind(
+    "persistent",
+    lambda session, path: ReentrantLock(session, path, persistent=True),
+    reentrant=True,
+)
 
 ALL = [
     REENTRANT, LOCK, KAZOO_LAYOUT, WRITE, READ, SEMAPHORE, MULTI, HERD, CHILDREN, HERD_WRITE,

@@ -17,7 +17,10 @@ from kinds import (
     HERD,
     MULTI,
     ONE_OF_EACH,
+    PERSISTENT,
+    READ,
     REENTRANT,
+    WRITE,
     holds_of,
     kazoo_breaks,
     kazoo_keeps,
@@ -161,6 +164,25 @@ def test_reentry(front, kind, zk_hosts, zk_path, contenders):
         owner.call(lambda: lock.release())
         assert not first.valid
         assert other.call(lambda: rival.acquire(blocking=False))
+
+
+@pytest.mark.front("threads")  # nothing is waited for
+@over(REENTRANT, WRITE, READ, PERSISTENT)
+def test_reentry_makes_nothing_good(front, kind, zk_hosts, zk_path, witness):
+    """Somebody deleted the lock node by hand. Its owner may acquire again, but the hold is what it
+    was: the check says no, nothing is written under it, and it can be released."""
+    with front.session(zk_hosts) as session:
+        lock = kind.make(session, zk_path)
+        owner = front.actor()
+        first = owner.call(lambda: lock.acquire())
+        witness.delete(first.path)
+        again = owner.call(lambda: lock.acquire())
+        assert again.path == first.path
+        assert not owner.call(lambda: again.check())
+        with pytest.raises(NotHeld):
+            owner.call(lambda: again.transaction(Set("/", b"")))
+        for _ in range(2):
+            owner.call(lambda: lock.release())
 
 
 @pytest.mark.defect("K-24")

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from kinds import ALL, HERD, HERD_WRITE, LOCK, MULTI, REENTRANT, SEMAPHORE, Kind, holds_of, over
 
-from zkkit import ReentrantLock
-from zkkit.errors import NotHeld, NotOwner, Unsupported
+from zkkit import ReadWriteLock, ReentrantLock
+from zkkit.errors import NoNode, NotHeld, NotOwner, Unsupported
 from zkkit.paths import join, split
 from zkkit.recipes.locks import Hold
+from zkkit.recipes.locks.readwrite import ReadLock
 from zkkit.scripting import script
 from zkkit.sim import Work, World, explore, use
 from zkkit.sim.faults import NO_FAULTS, every, one
@@ -33,7 +34,7 @@ from zkkit.sim.properties import (
     mutual_exclusion,
 )
 from zkkit.sim.world import SimSession
-from zkkit.steps import Check, Children, Get, Guid, Script, Set, Wait
+from zkkit.steps import Check, Children, Delete, Get, Guid, Mode, Script, Set, Wait
 
 EXCLUSIVE = [kind for kind in ALL if kind.exclusive]
 BELOW = {LOCK: ("locks", "leases"), SEMAPHORE: ("locks", "leases"), MULTI: ("a", "b")}
@@ -351,3 +352,68 @@ def test_a_broken_twin_is_caught(twin, test):
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test(Kind(twin.__name__, twin, reentrant=True))
     test(Kind("ReentrantLock", ReentrantLock, reentrant=True))
+
+
+# --- a write node deleted by hand -------------------------------------------------------------
+
+
+class _ReadsInItsPlace(ReadLock):
+    """Takes the writer's place without a look whether the writer still stands there."""
+
+    def _downgrade(self, writing: Any) -> Any:
+        def unseen(node: Any, names: Any) -> Script[bool]:
+            yield from ()
+            return True
+
+        name = self._kind + self.writer.number_of(writing)
+        return (yield from self._line.enter(name, unseen, data=b"", mode=Mode.EPHEMERAL))
+
+
+class DowngradesWhatIsGone(ReadWriteLock):
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self.read.__class__ = _ReadsInItsPlace
+
+
+def deletes_the_first(path: str) -> Script[None]:
+    """Somebody removes the first node in the line, by hand."""
+    names = yield from Children(path)
+    for name in sorted(names, key=lambda name: name[-10:])[:1]:
+        try:
+            yield from Delete(join(path, name))
+        except NoNode:
+            pass
+
+
+@pytest.mark.parametrize(
+    ("make", "broken"),
+    [(DowngradesWhatIsGone, True), (ReadWriteLock, False)],
+    ids=["twin", "right"],
+)
+def test_a_downgrade_of_what_was_deleted_by_hand(make, broken):
+    """One writes and goes on as a reader; another wants to write; a third removes the first node at
+    any moment. Nobody reads while another one writes, and the token of a read is only older than
+    its node where it came by a downgrade."""
+    world = World("/l")
+    session = world.connect()
+    lock = make(session, "/l")
+
+    def downgrades() -> Script[None]:
+        writing = yield from acquire(lock.write)
+        reading = yield from acquire(lock.read)
+        took_its_place = reading.path[-10:] == writing.path[-10:]
+        assert broken or reading.token == (writing.token if took_its_place else reading.czxid)
+        yield from Work()
+        yield from release(lock.write)
+        yield from release(lock.read)
+
+    world.actor("A", session, downgrades)
+    other, third = world.connect(), world.connect()
+    rival = make(other, "/l").write
+    world.actor("B", other, lambda: use(rival))
+    world.actor("C", third, lambda: deletes_the_first("/l"))
+    properties = [ReadersAndWriters(), NoLostWakeup(), EndsWell(NoNode)]
+    verdict = explore(world, faults=NO_FAULTS, properties=properties)
+    assert verdict.holds != broken, str(verdict)
+    if broken:
+        assert "may write in /l while A may be there" in str(verdict)

@@ -235,6 +235,30 @@ def test_lock_path_after_a_killed_session(front, open_session, zk_hosts, zk_path
     assert again.path != writing.path and again.token != writing.token  # no downgrade of a loss
 
 
+@pytest.mark.parametrize("layout", ["curator", "kazoo"])
+def test_no_downgrade_of_what_was_deleted(
+    front, open_session, zk_path, witness, layout, left_clean
+):
+    """Somebody deletes the write node by hand and another one writes: the first one reads only when
+    that is over, as any reader does, and under a token of its own."""
+    session, other = open_session(), open_session()
+    lock, elsewhere = (ReadWriteLock(each, zk_path, layout=layout) for each in (session, other))
+    owner, writer = front.actors(2)
+    writing = owner.call(lambda: lock.write.acquire())
+    witness.delete(writing.path)
+    written = writer.call(lambda: elsewhere.write.acquire(timeout=10))
+    assert owner.call(lambda: lock.read.acquire(False)) is None
+    job = owner.begin(lambda: lock.read.acquire(timeout=20))
+    assert eventually(lambda: len(witness.get_children(zk_path)) == 2)
+    assert writer.call(lambda: written.check()) and not job.done()
+    writer.call(lambda: elsewhere.write.release())
+    reading = job.result(10)
+    assert reading.token == reading.czxid > written.token
+    owner.call(lambda: lock.write.release())
+    owner.call(lambda: lock.read.release())
+    left_clean(zk_path)
+
+
 @pytest.mark.parametrize(("rule", "woken"), [("last-writer", 1), ("first-writer", 3)])
 def test_how_often_a_reader_is_woken(front, open_session, zk_path, when, rule, woken):
     """Behind three writers: `last-writer` is woken once, `first-writer` by each of them."""

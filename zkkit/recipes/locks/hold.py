@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConnectionLost, MultiFailed, NotHeld, Unsupported
 from ...scripting import Recipe, Returnable, S, script
-from ...steps import Check, Exists, Multi, MultiOp, Node, Script, Stat
+from ...steps import Check, Exists, Multi, MultiOp, Node, Script, Stat, Sync, Together
 
 if TYPE_CHECKING:
     from .owned import OwnedLock
@@ -69,10 +69,13 @@ class Hold(Recipe[S], Returnable):
 
     @script
     def check(self) -> Script[bool]:
-        """Ask the server: is our lock node still there, and ours? Outlives a broken connection."""
+        """Ask the server: is our lock node still there, and ours? Outlives a broken connection.
+
+        A server that lags catches up with the leader first: what had been deleted when we asked is
+        not called there."""
         while True:
             try:
-                stat = yield from Exists(self.path)
+                _, stat = yield from Together(Sync(self.path), Exists(self.path))
                 return stat is not None and stat.czxid == self.czxid
             except ConnectionLost:
                 continue

@@ -16,8 +16,9 @@ Both may be mixed on one path, and with Java.
 
 **Downgrade**: an actor that holds the write lock may take the read lock at once. The read node is
 given the write node's number, so a writer in line stays behind it, and the read hold keeps the
-write hold's token. **Upgrade** is refused: a reader that waits for the write lock would wait for
-itself; `UpgradeRefused` is raised instead.
+write hold's token. If the write node is gone (somebody deleted it by hand), another writer may have
+been let in: then the actor stands in line as any reader does. **Upgrade** is refused: a reader that
+waits for the write lock would wait for itself; `UpgradeRefused` is raised instead.
 
 Both are reentrant and belong to the actor that acquired. Guarantees, faults and costs are those of
 ReentrantLock, with any number of readers for one holder. With `layout="kazoo"` the path is shared
@@ -30,8 +31,9 @@ from collections.abc import Hashable
 from typing import Any, ClassVar
 
 from ...errors import UpgradeRefused
+from ...paths import split
 from ...scripting import Recipe, S, actor_name
-from ...steps import Actor, Mode, Node, Script
+from ...steps import Actor, Look, Mode, Node, Note, Script
 from .hold import Hold
 from .line import Names, layout_named
 from .linelock import LineLock
@@ -106,19 +108,31 @@ class ReadLock(LineLock[S]):
     def _contend(self, blocking: bool) -> Script[Node | None]:
         actor = yield from Actor()
         writing = yield from self.writer.current(actor)
-        if writing is None:
-            return (yield from super()._contend(blocking))
-        # A downgrade: with the writer's number in its name it stands where the writer stands.
-        name = self._kind + self.writer.number_of(writing.hold)
+        if writing is not None:
+            node = yield from self._downgrade(writing.hold)
+            if node is not None:
+                return node
+        return (yield from super()._contend(blocking))
+
+    def _downgrade(self, writing: Hold[Any]) -> Script[Node | None]:
+        """A read node that stands where the writer stands: it has the writer's number in its name.
+        None, and no such node, if the write node is gone: somebody deleted it, and another writer
+        may have been let in."""
+        written = split(writing.path)[1]
+
+        def still_there(node: Node, names: Names) -> Script[bool]:
+            yield from ()
+            return written in names  # listed after our node was created
+
+        name = self._kind + self.writer.number_of(writing)
         data = yield from self._data()
-        return (yield from self._line.enter(name, _at_once, data=data, mode=Mode.EPHEMERAL))
+        node = yield from self._line.enter(name, still_there, data=data, mode=Mode.EPHEMERAL)
+        if node is not None:
+            yield from Note((self, "downgraded", node.path), writing.token)
+        return node
 
     def _hold(self, node: Node, actor: Hashable) -> Script[Hold[S]]:
-        writing = yield from self.writer.current(actor)
-        token = node.stat.czxid if writing is None else writing.hold.token
-        return Hold(self, node, token)
-
-
-def _at_once(node: Node, names: Names) -> Script[bool]:
-    yield from ()
-    return True
+        key = (self, "downgraded", node.path)
+        token = yield from Look(key)
+        yield from Note(key, None)
+        return Hold(self, node, node.stat.czxid if token is None else token)
