@@ -123,6 +123,10 @@ class NotOwner(ZkkitError):
     """Somebody released what is not theirs."""
 
 
+class WrongWith(ZkkitError, TypeError):
+    """`with` where the session is an asyncio one, or `async with` where it is not."""
+
+
 class NotHeld(ZkkitError):
     """The lock is no longer ours: nothing was written."""
 

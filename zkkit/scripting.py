@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine, Generator, Hashable
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import paths
-from .errors import NotASession, NotAStep, TimedOut
+from .errors import NotASession, NotAStep, TimedOut, WrongWith
 from .retry import RetryPolicy
 from .steps import Script, Step, Within
 
@@ -39,6 +39,10 @@ class AnySession(ABC):
         self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
     ) -> Any:
         """Run `body`; with `give_up` a passed deadline gives None instead of raising."""
+
+    @abstractmethod
+    def actor(self) -> Hashable:
+        """Whoever is calling: the thread, greenlet or task."""
 
     @abstractmethod
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
@@ -72,6 +76,19 @@ class Blocking(AnySession):
 
 class Awaiting(AnySession):
     """Marks a session whose calls give coroutines."""
+
+
+def not_with(what: object) -> WrongWith:
+    """`with` was written where calls give coroutines."""
+    return WrongWith(f"{what} is of asyncio: `with` does not await it", hint="write `async with`")
+
+
+def not_async_with(what: object) -> WrongWith:
+    """`async with` was written where calls block."""
+    return WrongWith(
+        f"{what} is not of asyncio: there is nothing to await",
+        hint="write `with`, or open the session with zkkit.aio.connect",
+    )
 
 
 S = TypeVar("S", bound=AnySession, covariant=True)

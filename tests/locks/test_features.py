@@ -116,6 +116,35 @@ def test_a_rule_of_ones_own(front, open_session, zk_path, when):
     assert all(hold.valid for hold in finish(jobs))  # 2 goes with 1
 
 
+# --- what is recorded ---------------------------------------------------------------------------
+
+
+@over(*ALL)
+def test_a_recording_names_the_recipe(front, kind, open_session, zk_path):
+    """At the grant and at the release, by whichever of the ways to release."""
+    session = open_session()
+    lock = kind.make(session, zk_path)
+    name = type(lock).__name__
+    recorder = Recorder()
+    session.hooks.add(recorder)
+    with lock:
+        pass
+    lock.acquire().release()
+    lock.acquire()
+    lock.release()
+    for moment in ("acquired", "released"):
+        assert recorder.count(moment) == recorder.count(moment, recipe=name) >= 3
+
+
+def test_a_recording_names_who_releases_several(open_session, zk_path):
+    """Leases that were taken together are returned by their semaphore."""
+    session = open_session()
+    recorder = Recorder()
+    session.hooks.add(recorder)
+    Semaphore(session, zk_path, 2).acquire_many(2).release()
+    assert recorder.count("released", recipe="Semaphore") == 2
+
+
 # --- statistics and repr ------------------------------------------------------------------------
 
 

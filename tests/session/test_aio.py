@@ -24,6 +24,7 @@ from zkkit.errors import (
     SessionClosed,
     SessionLost,
     TimedOut,
+    WrongWith,
 )
 from zkkit.steps import (
     Actor,
@@ -446,3 +447,31 @@ def test_close_does_not_wait_for_a_busy_executor(zk_hosts: str) -> None:
             done.set()
 
     asyncio.run(main())
+
+
+def test_with_instead_of_async_with(in_session: InSession, zk_hosts: str, zk_path: str) -> None:
+    """It is refused before anything is opened or closed, and says what to write."""
+
+    async def use(session: Any) -> None:
+        for manager in (zkkit.aio.connect(zk_hosts), session):
+            with pytest.raises(WrongWith) as caught, manager:
+                raise AssertionError("inside")
+            assert "async with" in caught.value.hint
+        assert session.state == "connected"
+
+    in_session(use)
+
+
+def test_async_with_on_a_blocking_session(zk_hosts: str, no_thread_left: Any) -> None:
+    """It is refused and says what to write; the session that connect opened is not left open."""
+
+    async def main() -> None:
+        session: Any = zkkit.connect(zk_hosts, timeout=5.0)
+        with pytest.raises(WrongWith) as caught:
+            async with session:
+                raise AssertionError("inside")
+        assert "`with`" in caught.value.hint
+        assert session.state == "closed"
+
+    with no_thread_left():
+        asyncio.run(main())

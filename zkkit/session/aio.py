@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..errors import ZkkitError
 from ..retry import RetryPolicy
-from ..scripting import Awaiting, Recipe, check_session, checked_timeout
+from ..scripting import Awaiting, Recipe, check_session, checked_timeout, not_with
 from ..steps import Acl, Script, Step
 from .front import Front, grace, take, take_late
 from .options import Options
@@ -26,7 +26,19 @@ R = TypeVar("R")
 log = logging.getLogger("zkkit.session")
 
 
-class AioSession(Front[Awaiting], Awaiting):
+class _NoWith:
+    """Says that `async with` is wanted, to whoever writes `with`."""
+
+    if not TYPE_CHECKING:  # type checkers are to refuse it, too
+
+        def __enter__(self) -> NoReturn:
+            raise not_with(self)
+
+        def __exit__(self, *exc: object) -> None:
+            """Never called; Python wants both."""
+
+
+class AioSession(Front[Awaiting], Awaiting, _NoWith):
     """A ZooKeeper session whose calls are awaited. Made by `zkkit.aio.connect`."""
 
     def __init__(self, options: Options) -> None:
@@ -62,6 +74,9 @@ class AioSession(Front[Awaiting], Awaiting):
         self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
     ) -> Any:
         return await self._await(self._new_run(body, _task(), recipe), timeout, give_up)
+
+    def actor(self) -> Hashable:
+        return _task()
 
     async def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
         signal = _Signal()
@@ -152,7 +167,7 @@ def _task() -> asyncio.Task[Any]:
     return task
 
 
-class _Connecting:
+class _Connecting(_NoWith):
     """`await connect(...)` gives the session, `async with connect(...)` closes it as well."""
 
     def __init__(self, options: Options) -> None:

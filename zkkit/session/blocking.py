@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..retry import RetryPolicy
-from ..scripting import Blocking, Recipe, checked_timeout
+from ..scripting import Blocking, Recipe, checked_timeout, not_async_with
 from ..steps import Acl, Script, Step
 from .front import Front, grace, take, take_late
 from .options import Options
@@ -57,6 +57,9 @@ class Session(Front[Blocking], Blocking):
         run = self._new_run(body, self._platform.actor(), recipe)
         return self._await(run, timeout, give_up)
 
+    def actor(self) -> Hashable:
+        return self._platform.actor()
+
     def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
         waiter = self._platform.waiter()
         run.on_done.append(waiter.set)
@@ -89,6 +92,15 @@ class Session(Front[Blocking], Blocking):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # type checkers are to refuse it, too
+
+        async def __aenter__(self) -> NoReturn:
+            self.close()  # as the block would have: nobody else may know of it
+            raise not_async_with(self)
+
+        async def __aexit__(self, *exc: object) -> None:
+            """Never called; Python wants both."""
 
 
 def connect(

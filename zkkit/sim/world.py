@@ -76,6 +76,9 @@ class SimSession(Blocking):
             hint="world.actor(name, session, lambda: Recipe.method.of(recipe)); explore(world)",
         )
 
+    def actor(self) -> Hashable:
+        return None  # nobody calls here: actors are the explorer's
+
     def noted(self, key: Hashable) -> Any:
         return None  # a state has notes, the session itself has none
 

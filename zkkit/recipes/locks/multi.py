@@ -3,18 +3,29 @@
 The locks are acquired one after the other in the order of their paths, the same order in every
 process, so two MultiLocks over the same paths cannot hold one each and wait for the other. The
 timeout is one deadline for all. At the first failure what was acquired is released, in reverse.
-Releasing goes on after an error and then raises the first.
+Releasing gives back the holds that were acquired by the MultiLock, whatever its owner has of the
+locks beside them. It goes on after an error and then raises the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...scripting import Awaiting, Blocking, Recipe, Returnable, S, script, timed_script
-from ...steps import Actor, MultiOp, Script, Stat
+from ...errors import NotOwner
+from ...scripting import (
+    Awaiting,
+    Blocking,
+    Recipe,
+    Returnable,
+    S,
+    actor_name,
+    script,
+    timed_script,
+)
+from ...steps import Actor, Look, MultiOp, Note, Script, Stat
 from ..shared import all_of
 from .held import Acquirable
 from .hold import Hold, guarded
@@ -34,6 +45,11 @@ class MultiHold(Recipe[S], Returnable):
     @property
     def recorded_as(self) -> str:
         return self._lock.recorded_as
+
+    @property
+    def grant(self) -> tuple[tuple[str, int], ...]:
+        """What tells one grant from another, for ever."""
+        return tuple(hold.grant for hold in self.holds)
 
     @property
     def token(self) -> tuple[int, ...]:
@@ -60,8 +76,8 @@ class MultiHold(Recipe[S], Returnable):
 
     @script
     def release(self) -> Script[None]:
-        """As `lock.release()`."""
-        yield from MultiLock.release.of(self._lock)
+        """Release all of these holds, the last acquired first."""
+        yield from self._lock.release_hold(self)
 
     @script
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
@@ -69,10 +85,18 @@ class MultiHold(Recipe[S], Returnable):
         return (yield from guarded(self.holds, ops))
 
     def give_back(self) -> Script[Any]:
-        return all_of([hold.give_back for hold in reversed(self.holds)])
+        yield from self._lock.forget(self)
+        yield from all_of([hold.give_back for hold in reversed(self.holds)])
 
     def __repr__(self) -> str:
         return f"<MultiHold {' '.join(map(repr, self.holds))}>"
+
+
+class Taken(NamedTuple):
+    """What an actor has acquired by a MultiLock."""
+
+    actor: Hashable
+    hold: MultiHold[Any]
 
 
 class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
@@ -107,7 +131,10 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
                 if not (yield from still_held(hold)):
                     break
             else:
-                return MultiHold(self, holds)
+                hold_of_all = MultiHold(self, holds)
+                actor = yield from Actor()
+                yield from Note(self, (*(yield from self._taken()), Taken(actor, hold_of_all)))
+                return hold_of_all
             # One was lost while we waited for the next: begin again, so that all are held together.
             yield from all_of([hold.give_back for hold in reversed(holds)])
 
@@ -132,8 +159,40 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
 
     @script
     def release(self) -> Script[None]:
-        """Release all, the last acquired first."""
-        yield from all_of([partial(type(lock).release.of, lock) for lock in reversed(self.locks)])
+        """Release what this actor acquired last by this MultiLock, and nothing else."""
+        actor = yield from Actor()
+        for taken in reversed((yield from self._taken())):
+            if taken.actor == actor:
+                yield from self.release_hold(taken.hold)
+                return
+        raise self._not_owner(actor, "release in the thread, greenlet or task that acquired")
+
+    def release_hold(self, hold: MultiHold[Any]) -> Script[None]:
+        """Give up these holds, once, the last acquired first."""
+        actor = yield from Actor()
+        for taken in (yield from self._taken()):
+            if taken.hold.grant == hold.grant:
+                if taken.actor != actor and any(lock.bound for lock in self.locks):
+                    break
+                yield from self.forget(hold)
+                yield from all_of([partial(Hold.release.of, each) for each in hold.holds[::-1]])
+                return
+        raise self._not_owner(actor, "it was released already, or is another actor's")
+
+    def _not_owner(self, actor: Hashable, hint: str) -> NotOwner:
+        return NotOwner(f"{actor_name(actor)} does not hold {self!r}", path=self.path, hint=hint)
+
+    def forget(self, hold: MultiHold[Any]) -> Script[None]:
+        """From now on `release` does not find it; where it was acquired again, only once less."""
+        kept = list((yield from self._taken()))
+        for number in reversed(range(len(kept))):
+            if kept[number].hold.grant == hold.grant:
+                del kept[number]
+                break
+        yield from Note(self, tuple(kept) or None)
+
+    def _taken(self) -> Script[tuple[Taken, ...]]:
+        return (yield from Look(self)) or ()
 
     def __repr__(self) -> str:
         return f"<MultiLock {' '.join(lock.path for lock in self.locks)}>"

@@ -92,6 +92,10 @@ def _calling(callback: Callable[[], object]) -> Script[None]:
 class _Request(Recipe[S]):
     """A request to the holder whose node is at this path."""
 
+    @property
+    def recorded_as(self) -> str:
+        return "revoke"
+
     @script
     def send(self) -> Script[None]:
         while True:
