@@ -14,6 +14,7 @@ from .errors import InvalidPath
 
 PROTECTED_PREFIX = "_c_"
 _GUID_LENGTH = 36
+_LONGEST_NUMBER = len("-2147483648")
 
 
 def validate(path: str) -> str:
@@ -88,7 +89,8 @@ def guid_of(name: str) -> str | None:
 
 
 def sequence_of(name: str, prefix: str) -> int | None:
-    """The sequence number after the last `prefix` in `name`, or None where there is none.
+    """The sequence number after the last `prefix` in `name`, or None where there is none that a
+    server could have written.
 
     After the counter has wrapped the server writes negative numbers (`lock--000000001`).
     """
@@ -96,9 +98,10 @@ def sequence_of(name: str, prefix: str) -> int | None:
     if at < 0:
         return None
     digits = name[at + len(prefix) :]
-    if not digits.removeprefix("-").isdecimal():
+    if len(digits) > _LONGEST_NUMBER or not digits.removeprefix("-").isdecimal():
         return None
-    return int(digits)
+    number = int(digits)
+    return number if -(2**31) <= number < 2**31 else None
 
 
 def serial_distance(a: int, b: int) -> int:

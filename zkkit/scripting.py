@@ -27,6 +27,9 @@ from .errors import NotASession, NotAStep, TimedOut, WrongWith
 from .retry import RetryPolicy
 from .steps import Script, Step, Within
 
+LONGEST_TIMEOUT = 1_000_000_000
+"""Seconds; threads cannot wait for very much longer."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -193,8 +196,12 @@ def checked_timeout(given: Any) -> float | None:
     """A deadline as a caller may give it: seconds, or None for never."""
     if given is None:
         return None
-    if not isinstance(given, int | float) or not given >= 0:  # nan is not
-        raise ValueError(f"timeout must be a number of seconds >= 0 or None, not {given!r}")
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not number or not 0 <= given <= LONGEST_TIMEOUT:  # nan is not
+        raise ValueError(
+            f"timeout must be a number of seconds from 0 to {LONGEST_TIMEOUT:,}, or None for no "
+            f"deadline, not {given!r}"
+        )
     return float(given)
 
 

@@ -307,12 +307,12 @@ def test_several_leases_outlive_losses(
 @pytest.mark.parametrize("count", [0, -1, 4])
 def test_senseless_quantities(open_session, zk_path, count):
     """None, or more than there are: refused at once."""
-    with pytest.raises(ValueError, match="leases cannot be had"):
+    with pytest.raises(ValueError, match="leases"):
         Semaphore(open_session(), zk_path, 3).acquire_many(count)
 
 
 def test_a_limit_of_nothing(open_session, zk_path):
-    with pytest.raises(ValueError, match="never let anybody in"):
+    with pytest.raises(ValueError, match="at least one"):
         Semaphore(open_session(), zk_path, 0)
 
 

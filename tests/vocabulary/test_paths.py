@@ -192,7 +192,8 @@ def test_sequence_of(name: str, number: int) -> None:
      "read-0000000001", "lock"],
 )  # fmt: skip
 def test_no_sequence(name: str) -> None:
-    """A name without the prefix, or with something else after it, has no number."""
+    """A name without the prefix, or with something else after it, has no number; nor has one whose
+    number no server can have given."""
     assert sequence_of(name, "lock-") is None
 
 

@@ -34,7 +34,9 @@ class SharedCount(Recipe[S]):
     @script
     def set(self, value: int) -> Script[None]:
         """Write a value, whatever is there."""
-        data = _packed(value)
+        return self._set(_packed(value))
+
+    def _set(self, data: bytes) -> Script[None]:
         while True:
             try:
                 yield from self.ensure()
@@ -70,6 +72,7 @@ class SharedCount(Recipe[S]):
 
 
 def _packed(value: int) -> bytes:
-    if not isinstance(value, int) or not LOWEST <= value <= HIGHEST:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not LOWEST <= value <= HIGHEST:
         raise ValueError(f"a shared count is an integer of 32 bits, not {value!r}")
     return _INT.pack(value)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ConnectionLost, MultiFailed, NotHeld, Unsupported
 from ...scripting import Recipe, Returnable, S, script
 from ...steps import Check, Exists, Multi, MultiOp, Node, Script, Stat, Sync, Together
+from ..arguments import check_callable, check_ops
 
 if TYPE_CHECKING:
     from .owned import OwnedLock
@@ -65,6 +66,7 @@ class Hold(Recipe[S], Returnable):
 
     def on_lost(self, callback: Callable[[], object]) -> None:
         """Call back once if the session is over before the release; at once if it already is."""
+        check_callable("a callback", callback)
         self.session.when_lost(self.session_id, self.path, self.czxid, callback)
 
     @script
@@ -89,7 +91,7 @@ class Hold(Recipe[S], Returnable):
     @script
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
         """Apply `ops`, all or nothing, and only if the lock node is still ours; else NotHeld."""
-        return (yield from guarded([self], ops))
+        return guarded([self], ops)
 
     def guard(self) -> Check:
         """What a transaction must check; Unsupported where there is no such thing."""
@@ -116,7 +118,13 @@ def guarded(
     holds: Sequence[Hold[Any]], ops: Sequence[MultiOp]
 ) -> Script[tuple[str | Stat | None, ...]]:
     """Apply `ops` only if all lock nodes are still there."""
-    checks = [hold.guard() for hold in holds]
+    check_ops(ops)
+    return _guarded([hold.guard() for hold in holds], ops)
+
+
+def _guarded(
+    checks: Sequence[Check], ops: Sequence[MultiOp]
+) -> Script[tuple[str | Stat | None, ...]]:
     try:
         results = yield from Multi((*checks, *ops))
     except MultiFailed as failed:

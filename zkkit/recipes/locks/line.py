@@ -20,6 +20,7 @@ from typing import NamedTuple
 from ...errors import ConnectionLost, CounterUsedUp, NoNode, SessionLost, ZkkitError
 from ...paths import join, protected, split
 from ...steps import Children, Get, Guid, Mode, Node, Script, Wait
+from ..arguments import check_choice
 from ..shared import create_protected, list_children, withdraw
 from .rules import Place, Rule, ahead_of, in_order, place_of
 
@@ -51,10 +52,8 @@ LAYOUTS = {"curator": CURATOR, "kazoo": KAZOO}
 
 def layout_named(name: str) -> Layout:
     """The layout of that name."""
-    try:
-        return LAYOUTS[name]
-    except KeyError:
-        raise ValueError(f"there is no layout {name!r}: use one of {', '.join(LAYOUTS)}") from None
+    check_choice("layout", name, tuple(LAYOUTS))
+    return LAYOUTS[name]
 
 
 class Line(NamedTuple):

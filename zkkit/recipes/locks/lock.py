@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 from ...scripting import S, script
 from ...steps import Node, Script
+from ..arguments import check_data
 from ..shared import delete_surely
 from .hold import Hold
 from .leases import Pool
@@ -39,6 +40,7 @@ class Lock(OwnedLock[S]):
         self, session: S, path: str, *, layout: str = "curator", node_data: bytes | None = None
     ) -> None:
         super().__init__(session, path)
+        check_data(node_data)
         self._node_data = session.node_data if node_data is None else node_data
         self._pool = Pool(self.path, 1)
         self._line: Line | None = None

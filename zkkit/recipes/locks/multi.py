@@ -9,7 +9,7 @@ locks beside them. It goes on after an error and then raises the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from ...scripting import (
     timed_script,
 )
 from ...steps import Actor, Look, MultiOp, Note, Script, Stat
+from ..arguments import check_blocking
 from ..shared import all_of
 from .held import Acquirable
 from .hold import Hold, guarded
@@ -82,7 +83,7 @@ class MultiHold(Recipe[S], Returnable):
     @script
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
         """Apply `ops`, all or nothing, and only if all lock nodes are still ours."""
-        return (yield from guarded(self.holds, ops))
+        return guarded(self.holds, ops)
 
     def give_back(self) -> Script[Any]:
         yield from self._lock.forget(self)
@@ -104,9 +105,17 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
 
     def __init__(self, session: S, locks: Sequence[str | OwnedLock[S]]) -> None:
         """`locks`: paths, each of a ReentrantLock, or locks of this session."""
+        if isinstance(locks, str) or not isinstance(locks, Iterable):
+            raise ValueError(f"a MultiLock takes a list of paths and locks, not {locks!r}")
         members: list[OwnedLock[S]] = [
             ReentrantLock(session, each) if isinstance(each, str) else each for each in locks
         ]
+        for each in members:
+            if not isinstance(each, OwnedLock):
+                raise ValueError(
+                    f"a MultiLock takes paths and single locks, not {each!r} (of readers and "
+                    "writers its .read or .write, of another MultiLock its locks)"
+                )
         if not members:
             raise ValueError("a MultiLock needs at least one lock")
         members.sort(key=lambda lock: lock.path)
@@ -123,6 +132,10 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
         self, blocking: bool = True, timeout: float | None = None
     ) -> Script[MultiHold[S] | None]:
         """Acquire all; None, and none of them, if one is not to be had (in time)."""
+        check_blocking(blocking)
+        return self._acquire(blocking)
+
+    def _acquire(self, blocking: bool) -> Script[MultiHold[S] | None]:
         while True:
             holds = yield from self._acquire_all(blocking)
             if holds is None:

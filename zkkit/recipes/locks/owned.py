@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from ...errors import NoNode, NotOwner, SessionLost
 from ...scripting import Awaiting, Blocking, S, actor_name, script, timed_script
 from ...steps import Actor, Look, Mark, Node, Note, Script, SessionId, StillHeld
+from ..arguments import check_blocking
 from ..shared import begin_again
 from .held import Acquirable
 from .hold import Hold
@@ -75,6 +76,10 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
 
         `timeout` is a deadline for the whole call, kept even when the servers are frozen.
         """
+        check_blocking(blocking)
+        return self._acquire(blocking)
+
+    def _acquire(self, blocking: bool) -> Script[Hold[S] | None]:
         actor = yield from Actor()
         again = yield from self._again(actor)
         if again is not None:

@@ -34,6 +34,7 @@ from ...errors import UpgradeRefused
 from ...paths import split
 from ...scripting import Recipe, S, actor_name
 from ...steps import Actor, Look, Mode, Node, Note, Script
+from ..arguments import check_choice
 from .hold import Hold
 from .line import Names, layout_named
 from .linelock import LineLock
@@ -55,10 +56,7 @@ class ReadWriteLock(Recipe[S]):
         node_data: bytes | None = None,
     ) -> None:
         super().__init__(session, path)
-        if reader_rule not in READER_RULES:
-            raise ValueError(
-                f"there is no reader rule {reader_rule!r}: use one of {', '.join(READER_RULES)}"
-            )
+        check_choice("reader rule", reader_rule, tuple(READER_RULES))
         names = layout_named(layout)
         kinds = (names.read, names.write)
         self.write = WriteLock(

@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ...scripting import S
+from ..arguments import check_callable, check_flag
 from .line import CURATOR
 from .linelock import LineLock
 from .rules import Rule, first_in_line
@@ -52,6 +53,8 @@ class ReentrantLock(LineLock[S]):
         persistent: bool = False,
         node_data: bytes | None = None,
     ) -> None:
+        check_callable("a rule", rule)
+        check_flag("persistent", persistent)
         kind = CURATOR.exclusive
         super().__init__(
             session,

@@ -13,6 +13,7 @@ from typing import Any, overload
 from ...errors import ConnectionLost, NoNode, SessionLost
 from ...scripting import Awaiting, Blocking, Recipe, S, script
 from ...steps import Actor, Call, Get, Look, Note, Script, Set, Spawn, Stop, Wait
+from ..arguments import check_callable, check_data
 from .hold import Hold
 from .owned import OwnedLock
 
@@ -24,6 +25,7 @@ class RevocableLock(OwnedLock[S]):
 
     def __init__(self, session: S, path: str, *, node_data: bytes | None = None) -> None:
         super().__init__(session, path)
+        check_data(node_data)
         self._node_data = node_data
 
     @script
@@ -33,6 +35,10 @@ class RevocableLock(OwnedLock[S]):
         Say it before acquiring (the node is then created empty, so that only a request shows in
         it), or while holding.
         """
+        check_callable("a callback", callback)
+        return self._on_revoke(callback)
+
+    def _on_revoke(self, callback: Callable[[], object]) -> Script[None]:
         yield from Note((self, "on revoke"), callback)
         actor = yield from Actor()
         holding = yield from self.current(actor)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ...paths import sequence_of, serial_distance
+from ..arguments import check_count
 
 
 class Place(NamedTuple):
@@ -46,8 +47,7 @@ def first(count: int) -> Rule:
     empty while we sleep. Nobody is granted too much and nobody waits for ever, but a free place
     may go unused. `Semaphore` has no such flaw; this one is here to be compared.
     """
-    if count < 1:
-        raise ValueError(f"first({count}): at least one must be allowed in")
+    check_count("how many are allowed in", count)
 
     def rule(ahead: Sequence[Place]) -> Turn:
         return Turn(True) if len(ahead) < count else Turn(False, ahead[-count].name)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 from ...scripting import Recipe, Returnable, S, script, timed_script
 from ...steps import Actor, Node, Script
+from ..arguments import check_blocking, check_count, check_data
 from ..counters.shared_count import SharedCount
 from ..shared import all_of, delete_surely
 from .hold import Hold
@@ -81,8 +82,11 @@ class Semaphore(OwnedLock[S]):
         node_data: bytes | None = None,
     ) -> None:
         super().__init__(session, path)
-        if isinstance(limit, int) and limit < 1:
-            raise ValueError(f"a semaphore of {limit} leases would never let anybody in")
+        if not isinstance(limit, SharedCount):
+            check_count("the limit of a semaphore", limit, other=", or a SharedCount")
+        elif limit.session is not session:
+            raise ValueError("the SharedCount of a semaphore must be of its session")
+        check_data(node_data)
         self.limit = limit
         self.fences = limit == 1
         self._node_data = session.node_data if node_data is None else node_data
@@ -104,8 +108,13 @@ class Semaphore(OwnedLock[S]):
         self, count: int, blocking: bool = True, timeout: float | None = None
     ) -> Script[Leases[S] | None]:
         """Wait for `count` leases, all at once; None as with `acquire`."""
-        if count < 1 or (isinstance(self.limit, int) and count > self.limit):
+        check_count("the number of leases", count)
+        check_blocking(blocking)
+        if isinstance(self.limit, int) and count > self.limit:
             raise ValueError(f"{count} leases cannot be had of {self!r} with limit {self.limit}")
+        return self._acquire_many(count, blocking)
+
+    def _acquire_many(self, count: int, blocking: bool) -> Script[Leases[S] | None]:
         actor = yield from Actor()
         taken = yield from self._persevere(
             lambda: self._pool.take(count, self._node_data, blocking)

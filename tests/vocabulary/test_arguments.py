@@ -1,0 +1,162 @@
+"""Arguments that make no sense are refused where the call is written, in every recipe.
+
+No servers: nothing is begun. (In the simulator's session a call that is not refused says so.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from zkkit import (
+    ChildrenWatchLock,
+    HerdLock,
+    HerdReadWriteLock,
+    Lock,
+    MultiLock,
+    ReadWriteLock,
+    ReentrantLock,
+    Semaphore,
+    SharedCount,
+)
+from zkkit.errors import Unsupported
+from zkkit.recipes.locks import Hold, MultiHold, first
+from zkkit.sim import World
+from zkkit.steps import Get, Node, Stat
+
+SESSION: Any = World().connect()
+OTHER: Any = World().connect()
+
+LOCKS: dict[str, Any] = {
+    "ReentrantLock": ReentrantLock(SESSION, "/l"),
+    "Lock": Lock(SESSION, "/l"),
+    "Lock-kazoo": Lock(SESSION, "/l", layout="kazoo"),
+    "read": ReadWriteLock(SESSION, "/l").read,
+    "write": ReadWriteLock(SESSION, "/l").write,
+    "Semaphore": Semaphore(SESSION, "/l", 3),
+    "MultiLock": MultiLock(SESSION, ["/a", "/b"]),
+    "HerdLock": HerdLock(SESSION, "/l"),
+    "ChildrenWatchLock": ChildrenWatchLock(SESSION, "/l"),
+    "HerdReadWriteLock.read": HerdReadWriteLock(SESSION, "/l").read,
+}
+OVER_ALL = pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@OVER_ALL
+@pytest.mark.parametrize("blocking", [2, 0, 1, 2.5, "x", None, "False"])
+def test_blocking(lock, blocking):
+    """acquire(2) waits for ever in silence elsewhere: here it is told that a deadline is meant by
+    timeout=."""
+    with pytest.raises(ValueError, match=r"blocking must be True or False.*timeout="):
+        lock.acquire(blocking)
+    with pytest.raises(ValueError, match="blocking"):
+        type(lock).acquire.of(lock, blocking)
+
+
+@OVER_ALL
+@pytest.mark.parametrize("timeout", ["2", NAN, -1, -0.1, True, INFINITE, 1e12, b"2", [2]])
+def test_timeout(lock, timeout):
+    """Neither a text nor what is no time; and a deadline that no thread could wait for."""
+    for call in (
+        lambda: lock.acquire(timeout=timeout),
+        lambda: lock.acquire(True, timeout),
+        lambda: lock.held(timeout=timeout),
+        lambda: type(lock).acquire.of(lock, timeout=timeout),
+    ):
+        with pytest.raises(ValueError, match="timeout must be a number of seconds"):
+            call()
+
+
+def test_what_makes_sense_is_begun():
+    """The simulator's session refuses to run it itself: so it came that far."""
+    for given in ((), (False,), (True, 2), (True, 0.5), (False, None)):
+        with pytest.raises(Unsupported, match="simulator"):
+            LOCKS["ReentrantLock"].acquire(*given)
+
+
+@pytest.mark.parametrize("limit", [2.5, "3", 0, -1, True, None, [3]])
+def test_limit(limit):
+    """Of a semaphore: a whole number, or a SharedCount of the same session."""
+    with pytest.raises(ValueError, match=r"limit of a semaphore.*SharedCount"):
+        Semaphore(SESSION, "/l", limit)
+
+
+def test_limit_of_another_session():
+    """Its path may mean another node there."""
+    with pytest.raises(ValueError, match="of its session"):
+        Semaphore(SESSION, "/l", SharedCount(OTHER, "/n"))
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.0, "2", True, None, 4])
+def test_count_of_leases(count):
+    """A whole number that can be had."""
+    with pytest.raises(ValueError, match="leases"):
+        LOCKS["Semaphore"].acquire_many(count)
+    with pytest.raises(ValueError, match="blocking"):
+        LOCKS["Semaphore"].acquire_many(2, 2)
+    with pytest.raises(ValueError, match="timeout"):
+        LOCKS["Semaphore"].acquire_many(2, timeout="2")
+
+
+@pytest.mark.parametrize(
+    "locks",
+    [
+        "/one/path",
+        ReentrantLock(SESSION, "/l"),
+        None,
+        3,
+        [3],
+        [b"/l"],
+        [ReadWriteLock(SESSION, "/l")],
+        [LOCKS["MultiLock"]],
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_members_of_a_multi_lock(locks):
+    """A list, of paths and single locks."""
+    with pytest.raises(ValueError, match="a MultiLock takes"):
+        MultiLock(SESSION, locks)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: ReentrantLock(SESSION, "/l", node_data="text"), "node_data must be bytes"),
+        (lambda: Lock(SESSION, "/l", node_data="text"), "node_data must be bytes"),
+        (lambda: Semaphore(SESSION, "/l", 1, node_data=3), "node_data must be bytes"),
+        (lambda: ReadWriteLock(SESSION, "/l", node_data="text"), "node_data must be bytes"),
+        (lambda: ReentrantLock(SESSION, "/l", rule="first"), "a rule must be something"),
+        (lambda: ReentrantLock(SESSION, "/l", persistent="no"), "persistent must be True or"),
+        (lambda: Lock(SESSION, "/l", layout="java"), "there is no layout 'java'"),
+        (lambda: Lock(SESSION, "/l", layout=[]), "there is no layout"),
+        (lambda: ReadWriteLock(SESSION, "/l", layout=None), "there is no layout"),
+        (lambda: ReadWriteLock(SESSION, "/l", reader_rule={}), "there is no reader rule"),
+        (lambda: first(0), "at least one"),
+        (lambda: first(1.5), "whole number"),
+        (lambda: first("2"), "whole number"),
+        (lambda: SharedCount(SESSION, "/n", seed="3"), "an integer"),
+        (lambda: SharedCount(SESSION, "/n", seed=True), "an integer"),
+        (lambda: SharedCount(SESSION, "/n").set(2.5), "an integer"),
+        (lambda: SharedCount(SESSION, "/n").set(2**31), "an integer"),
+        (lambda: LOCKS["ReentrantLock"].on_revoke("call me"), "a callback must be something"),
+    ],
+)
+def test_other_arguments(make: Any, says: str) -> None:
+    """A sentence that names the argument."""
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+def test_arguments_of_holds() -> None:
+    """Callbacks that cannot be called, and transactions of what is no operation."""
+    stat = Stat(1, 1, 0, 0, 0, 0, 0, 7, 0, 0, 1)
+    hold: Any = Hold(LOCKS["ReentrantLock"], Node("/l/x", stat), 1)
+    for each in (hold, MultiHold(LOCKS["MultiLock"], (hold,))):
+        with pytest.raises(ValueError, match="callback"):
+            each.on_lost(None)
+        for op in ("text", Get("/a"), None):
+            with pytest.raises(ValueError, match="a transaction takes"):
+                each.transaction(op)
