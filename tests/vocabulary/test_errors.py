@@ -25,6 +25,7 @@ from zkkit.errors import (
     SessionClosed,
     SessionLost,
     TimedOut,
+    TooLarge,
     UnknownServerError,
     ZkkitError,
     server_error,
@@ -40,6 +41,8 @@ def subclasses(kind: type[ZkkitError]) -> Iterator[type[ZkkitError]]:
 def example(kind: type[ZkkitError]) -> ZkkitError:
     if kind is MultiFailed:
         return MultiFailed((None, NoNode("/a")))
+    if kind is TooLarge:
+        return TooLarge(2_000_000, 1_000_000, "/a")
     if kind is UnknownServerError:
         return UnknownServerError(-99, "/a")
     if issubclass(kind, ServerError):

@@ -9,6 +9,7 @@ import pytest
 from zkkit import ReentrantLock
 from zkkit.errors import InvalidPath, NotAStep
 from zkkit.scripting import Recipe, actor_name, as_script, name_of
+from zkkit.sim import World
 from zkkit.steps import Create, Get, Guid, Script
 
 
@@ -56,7 +57,7 @@ def test_actor_name() -> None:
 
 def test_recipes_check_their_path() -> None:
     """A recipe on an invalid path is refused where it is made, not where it is used."""
-    session: Any = None
+    session = World().connect()
     with pytest.raises(InvalidPath):
         ReentrantLock(session, "relative")
     assert repr(Recipe(session, "/a/lock")) == "<Recipe /a/lock>"
@@ -64,7 +65,7 @@ def test_recipes_check_their_path() -> None:
 
 def test_of_gives_the_script() -> None:
     """`Recipe.method.of(recipe)` is the script itself, to be run by anybody."""
-    lock: ReentrantLock[Any] = ReentrantLock(None, "/a")  # type: ignore[arg-type]
+    lock = ReentrantLock(World().connect(), "/a")
     script = ReentrantLock.acquire.of(lock)
     assert not isinstance(next(script), Create)  # it asks who is calling before it creates
 
@@ -72,7 +73,7 @@ def test_of_gives_the_script() -> None:
 @pytest.mark.parametrize("timeout", [-1, -0.1, "1", float("nan")])
 def test_impossible_timeouts(timeout: Any) -> None:
     """A timeout that is no time is refused before anything is begun."""
-    lock: ReentrantLock[Any] = ReentrantLock(None, "/a")  # type: ignore[arg-type]
+    lock = ReentrantLock(World().connect(), "/a")
     with pytest.raises(ValueError, match="timeout"):
         ReentrantLock.acquire.of(lock, timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):

@@ -37,6 +37,7 @@ from zkkit.steps import (
     Create,
     Delete,
     Exists,
+    Mark,
     Mode,
     Node,
     Now,
@@ -81,6 +82,8 @@ class World:
     def take(self, step: Any) -> Any:
         if isinstance(step, SessionId):
             return self.session
+        if isinstance(step, Mark):
+            return None
         self.flights += 1
         if isinstance(step, Together):
             outcomes = [self.settled(each) for each in step.requests]
