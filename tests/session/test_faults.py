@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import zkkit
-from zkkit.errors import ConnectionLost, DeadlineExceeded, SessionLost
+from zkkit.errors import ConnectionLost, DeadlineExceeded, NodeExists, SessionLost
 from zkkit.retry import NEVER
 from zkkit.steps import (
     Call,
@@ -42,6 +42,50 @@ def test_states_across_a_cut(
     eventually(lambda: through.state == "connected")
     assert ear.states == ["suspended", "connected"]
     assert through.session_id == before
+
+
+def test_a_reply_that_calls_the_session_over_makes_it_ask_again(
+    session: zkkit.Session, zk_path: str, ear: Any, eventually: Any, monkeypatch: Any
+) -> None:
+    """It breaks the connection, though pings are answered there, and hears the truth on the next
+    one: here that the session lives."""
+    connection = session.kazoo._connection
+    read = connection._read_response
+
+    def refuse(header: Any, buffer: Any, offset: int) -> Any:
+        monkeypatch.undo()
+        return read(header._replace(err=-112), buffer, offset)
+
+    monkeypatch.setattr(connection, "_read_response", refuse)
+    session.hooks.add(ear)
+    before = session.session_id
+    with pytest.raises(ConnectionLost):
+        session.create(zk_path)
+    eventually(lambda: ear.states == ["suspended", "connected"])
+    assert session.session_id == before
+    assert session.exists(zk_path) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.concurrent
+def test_no_session_survives_its_end(
+    open_session: Any, zk_ensemble: Any, zk_path: str, eventually: Any
+) -> None:
+    """However a reconnect and the end of the session meet: it is told, and begins a new one. (In
+    one of a hundred such meetings a server keeps the connection of a session that is over.)"""
+    session = open_session(zk_ensemble.hosts, timeout=6.0)
+    for number in range(150):
+        before = session.session_id
+        expire(zk_ensemble.hosts, *session.kazoo.client_id)
+
+        def moved_on(number: int = number, before: int = before) -> bool:
+            try:
+                session.create(f"{zk_path}-{number}", mode=Mode.EPHEMERAL)
+            except (ConnectionLost, SessionLost, NodeExists):
+                pass
+            return session.session_id not in (0, before)
+
+        eventually(moved_on, 4.0)
 
 
 def test_states_from_birth_to_death(

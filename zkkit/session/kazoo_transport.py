@@ -255,6 +255,11 @@ class KazooTransport(kazoo_private.Interposer):
             self._listener.replied(call, None if failed else value, failed)
             return
         code = error.code if isinstance(error, KazooException) else None
+        if code in SESSION_OVER_CODES and self._connected:
+            # A connection can outlive its session, if it was made while the session ended: the
+            # server answers pings and reads on it and refuses every write. Connecting again we are
+            # told that the session is over.
+            self.hang_up()
         if isinstance(code, int) and code not in CONNECTION_LOSS_CODES | SESSION_OVER_CODES:
             self._largest_taken = max(self._largest_taken, call.size)
             self._listener.replied(call, None, server_error(code, call.path))
