@@ -88,6 +88,7 @@ def test_what_was_the_leader_is_mended_without_a_name(
     assert in_state("running") == [1, 2, 3]
 
 
+@pytest.mark.slow  # the sync limit, five seconds
 def test_without_a_majority_an_order_for_the_leader_ends_at_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
