@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,6 +16,7 @@ import pytest
 from zkkit import cli
 from zkkit.cli import sim
 from zkkit.sim.exhibits import ALL
+from zkkit.sim.expiry import WEAKER, Ensemble
 from zkkit.sim.explore import Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -221,3 +223,36 @@ def test_as_a_command_of_its_own(saved: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "The same end" in done.stdout
+
+
+# --- clocks -------------------------------------------------------------------------------------
+
+
+def test_clocks_lists_the_real_rule_and_the_weaker_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Each with its verdict and what it does wrong."""
+    one_leader = Ensemble(elections=0, breaks=0)
+    monkeypatch.setattr(sim, "Ensemble", lambda: one_leader)
+    monkeypatch.setattr(sim, "WEAKER", WEAKER[:2])
+    assert call("sim", "clocks") == 0
+    told = capsys.readouterr().out
+    for rule, verdict in (("RealRule", "holds"), ("Pings", "caught"), ("OneSync", "caught")):
+        assert [rule, verdict] in [line.split()[:2] for line in told.splitlines()]
+    monkeypatch.setattr(sim, "Ensemble", lambda: replace(one_leader, grace=-1))
+    assert call("sim", "clocks") == 1
+
+
+def test_clocks_tells_and_draws_one_story(tmp_path: Path, capsys: Captured) -> None:
+    """In words, and as a picture."""
+    assert call("sim", "clocks", "threesyncs", "--svg", tmp_path / "story.svg") == 0
+    assert "answers the Sync, though it is deposed" in capsys.readouterr().out
+    assert ElementTree.parse(tmp_path / "story.svg")
+
+
+def test_clocks_says_what_it_does_not_know(tmp_path: Path, capsys: Captured) -> None:
+    """A name that is not there, and a picture of no story."""
+    assert call("sim", "clocks", "TwoSync") == 2
+    assert "do you mean TwoSyncs?" in capsys.readouterr().err
+    assert call("sim", "clocks", "--png", tmp_path / "story.png") == 2
+    assert "which story?" in capsys.readouterr().err

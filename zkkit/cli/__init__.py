@@ -30,6 +30,7 @@ examples:
   zkkit bench recorder                    what recording costs
   zkkit chaos                             every lock in a storm of faults
   zkkit sim gallery                       mistakes in locks, and the shortest story of each
+  zkkit sim clocks                        when a hold may be called valid, and when not
   zkkit ensemble up                       three servers that stay, to break and mend
   zkkit doctor                            what this machine lacks
   zkkit compare --help                    all options of one command

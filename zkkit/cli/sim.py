@@ -1,10 +1,11 @@
-"""`zkkit sim gallery` and `zkkit sim replay`: stories that the simulator finds, told and drawn."""
+"""`zkkit sim gallery`, `clocks` and `replay`: stories that the simulator finds, told and drawn."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from zkkit.show.table import paint, table
 from zkkit.sim import Story, StoryMismatch, World
 from zkkit.sim.errors import NoWorld
 from zkkit.sim.exhibits import ALL, find, twin
+from zkkit.sim.expiry import WEAKER, Ensemble, RealRule, try_rule, weaker_rule
 from zkkit.sim.explore import Verdict
 from zkkit.sim.origin import Maker, Origin
 from zkkit.sim.properties import Property, of_a_lock
@@ -35,6 +37,20 @@ examples:
 
 exit codes:
   0 every mistake is caught   1 one is not   2 unknown (also wrong usage)
+"""
+_ABOUT_CLOCKS = """\
+When may a client say that its session lives? The rule of real sessions, and weaker ones, in a model
+of a leader, a follower, a leader that was deposed, and time: is each of them caught? Without a name
+all are listed, the real one first; with one its shortest story is told.
+"""
+_CLOCKS = """\
+examples:
+  zkkit sim clocks
+  zkkit sim clocks ThreeSyncs                                   in words
+  zkkit sim clocks ThreeSyncs --png story.png                   and as a picture
+
+exit codes:
+  0 the real rule holds, every other is caught   1 not so   2 unknown (also wrong usage)
 """
 _ABOUT_REPLAY = """\
 Tells a story from a file, step by step, and lets it happen again in the world it was found in: does
@@ -64,6 +80,10 @@ def add_to(commands: Any) -> None:
     gallery.add_argument("name", nargs="?", metavar="NAME", help="one of them; its story is told")
     gallery.add_argument("--save", metavar="FILE", help="keep the story, as JSON")
     _add_pictures(gallery)
+    clocks = _add(own, "clocks", "rules by which a hold is valid", _ABOUT_CLOCKS, _CLOCKS)
+    clocks.set_defaults(command=_clocks)
+    clocks.add_argument("name", nargs="?", metavar="NAME", help="a rule; its story is told")
+    _add_pictures(clocks)
     replay = _add(own, "replay", "let a story happen again", _ABOUT_REPLAY, _REPLAY)
     replay.set_defaults(command=_replay)
     replay.add_argument("story", metavar="STORY", help="the file of a saved story")
@@ -106,9 +126,7 @@ def _gallery(given: argparse.Namespace) -> int:
             rows.append((each.name, faults, _caught(verdict), length, each.mistake))
             progress.done(each.name)
     # The mistake last: it is the longest.
-    told = table(("name", "fault", "verdict", "length", "mistake"), rows, left=5)
-    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print("\n".join(_cut(line, wide) for line in told.splitlines()))
+    _print_table(("name", "fault", "verdict", "length", "mistake"), rows)
     print("\nlength: requests and faults.  One of them told: zkkit sim gallery NAME")
     return _code(verdicts)
 
@@ -126,6 +144,13 @@ def _one(given: argparse.Namespace) -> int:
     return 0
 
 
+def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """As wide as the terminal."""
+    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    told = table(heads, rows, left=len(heads))
+    print("\n".join(_cut(line, wide) for line in told.splitlines()))
+
+
 def _cut(line: str, wide: int | None) -> str:
     return line if wide is None or len(line) <= wide else line[: wide - 1] + "…"
 
@@ -137,6 +162,40 @@ def _caught(verdict: Verdict) -> str:
 def _code(verdicts: list[bool | None]) -> int:
     """Of what was found about mistakes: a mistake that holds is one that was not caught."""
     return ANOTHER if True in verdicts else UNKNOWN if None in verdicts else 0
+
+
+# --- clocks -------------------------------------------------------------------------------
+
+
+def _clocks(given: argparse.Namespace) -> int:
+    if given.name is not None:
+        return _clock(given)
+    if given.svg or given.png:
+        raise NoStory("which story?", hint="name a rule: zkkit sim clocks NAME --png story.png")
+    real = try_rule(RealRule, Ensemble())
+    said = {True: "holds", False: "BROKEN", None: "unknown"}[real.holds]
+    rows = [(RealRule.__name__, said, f"{real.states:,}", "The rule of real sessions.")]
+    verdicts = []
+    with Progress(len(WEAKER), "explored") as progress:
+        for each in WEAKER:
+            verdict = try_rule(each.rule, each.ensemble)
+            verdicts.append(verdict.holds)
+            rows.append((each.name, _caught(verdict), f"{verdict.states:,}", each.about))
+            progress.done(each.name)
+    _print_table(("rule", "verdict", "states", "what it does"), rows)
+    print("\nOne of them told: zkkit sim clocks NAME")
+    return ANOTHER if real.holds is False else UNKNOWN if real.holds is None else _code(verdicts)
+
+
+def _clock(given: argparse.Namespace) -> int:
+    weaker = weaker_rule(given.name)
+    verdict = try_rule(weaker.rule, weaker.ensemble)
+    if verdict.story is None:
+        print(f"{weaker.name}: {verdict}")
+        return _code([verdict.holds])
+    print(f"{weaker.name}: {weaker.about}\n{words(verdict.story)}")
+    _draw(verdict.story, given)
+    return 0
 
 
 # --- replaying ----------------------------------------------------------------------------
