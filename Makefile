@@ -10,7 +10,7 @@ SLOWEST := --durations=10 --durations-min=1
 ARGS    :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo load test test-all soak chaos bench bench-locks lint clean setup setup-python setup-interop notebooks lab
+.PHONY: help demo load test test-all pythons soak chaos bench bench-locks lint clean setup setup-python setup-interop notebooks lab
 
 help: ## show this list
 	@echo "zkkit: teach, measure and trust coordination on ZooKeeper"
@@ -27,6 +27,9 @@ test: setup ## the tests, without the slow ones; those of containers and of Java
 
 test-all: setup-interop ## all tests, as CI runs them; as root on Debian it gets what they need
 	@tools/docker-engine.sh run $(PY) -m pytest -m "$(NEEDS)" $(SLOWEST) $(ARGS)
+
+pythons: setup ## the fast part of the tests under every other Python that is found here
+	@tools/pythons.sh $(ARGS)
 
 soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 	@tools/soak.sh $(ROUNDS) $(ARGS)

@@ -8,8 +8,9 @@
 #     tools/setup.sh clean      remove what the set-up and the runs left here
 #
 # What it makes inside this directory:
-#     .venv/                    a virtual environment with zkkit and the tools, installed by pip
-#     .setup/                   the log, a stamp that says the install is up to date, and
+#     .venv/                    a virtual environment with zkkit and the tools, installed by pip, and
+#                               a stamp that says the install is up to date
+#     .setup/                   the log, and
 #     .setup/installed.txt      the list of what it had to install outside (apt packages)
 #
 # It never calls sudo. As root on Debian or Ubuntu it installs what is missing with apt-get and says
@@ -17,12 +18,13 @@
 #
 #     PYTHON=python3.12 make test              choose the interpreter (3.11 or newer)
 #     ZOOKEEPER_HOME=~/apache-zookeeper make   choose the ZooKeeper; JAVA_HOME, the Java
+#     ZKKIT_VENV=.setup/pythons/3.12           another place than .venv (tools/pythons.sh wants it)
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly venv=.venv state=.setup
-readonly log=$state/setup.log stamp=$state/stamp outside=$state/installed.txt
+readonly venv=${ZKKIT_VENV:-.venv} state=.setup
+readonly log=${ZKKIT_VENV:-$state/setup}.log stamp=$venv/zkkit-is-installed outside=$state/installed.txt
 readonly extras=dev
 
 # ------------------------------------------------------------------ talking
@@ -264,10 +266,10 @@ set_up_curator() {
 clean() {
     local kept
     if [ -s "$state/engine" ]; then tools/docker-engine.sh stop; fi
-    rm -rf .venv build dist results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+    rm -rf .venv "$state/pythons" build dist results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
     rm -rf ./*.egg-info "${XDG_CACHE_HOME:-$HOME/.cache}/zkkit" # there: the compiled Java peer
     find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
-    rm -f "$stamp" "$log" "$state/packages.before"
+    rm -f "$log" "$state/packages.before"
     say "Removed .venv, results, builds and caches."
     if [ -d lab ]; then say "Left alone: lab/, your own copies of the notebooks."; fi
     if [ -s "$outside" ]; then

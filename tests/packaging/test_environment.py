@@ -106,3 +106,14 @@ def test_every_direct_dependency_has_a_tested_version() -> None:
     extras = PROJECT["optional-dependencies"]
     wanted = of_pyproject() | ranges(extras["dev"])
     assert set(wanted) - pinned == set()
+
+
+def test_the_same_pythons_are_said_to_be_tested_everywhere() -> None:
+    """The classifiers and the README name the same ones, and CI looks for each of them."""
+    text = "\n".join(PROJECT["classifiers"])
+    classified = re.findall(r"^Programming Language :: Python :: (3\.\d+)$", text, re.MULTILINE)
+    sentence = re.search(r"\(([^()]*) are tested\)", (ROOT / "README.md").read_text("utf-8"))
+    assert sentence and re.findall(r"3\.\d+", sentence[1]) == classified
+    tool = (ROOT / "tools" / "pythons.sh").read_text(encoding="utf-8")
+    sought = re.search(r"minors=\(([\d ]+)\)", tool)
+    assert sought and {f"3.{minor}" for minor in sought[1].split()} >= set(classified)
