@@ -8,7 +8,7 @@
 # It looks for Python 3.11 to 3.14 on the PATH and below pyenv's versions, and leaves out the one
 # .venv is made with: `make test` has seen that. Each gets a virtual environment of its own in
 # .setup/pythons, which stays (`make clean` removes it). The fast part is what is about the library:
-# vocabulary, sessions, locks on threads, asyncio and gevent, records, and the simulator.
+# vocabulary, sessions, locks on threads, asyncio and gevent, records, and the simulator's core.
 #
 # It says what passed and what is not here. A Python that is not here is no failure.
 
@@ -16,8 +16,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly minors=(11 12 13 14) room=.setup/pythons
-readonly fast=(tests/vocabulary tests/session tests/record tests/sim
-    tests/locks/test_contract.py tests/locks/test_one_front.py tests/gevent)
+readonly fast=(tests/vocabulary tests/session tests/record
+    tests/locks/test_contract.py tests/locks/test_one_front.py tests/gevent
+    tests/sim/test_world.py tests/sim/test_scripts.py tests/sim/test_helpers.py
+    tests/sim/test_conformance.py)
 
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
