@@ -366,6 +366,12 @@ class Actor(Step[Hashable]):
 
 
 @dataclass(frozen=True, slots=True)
+class Proved(Step[None]):
+    """Wait until it is proved that the servers keep our session. To be asked before a grant counts:
+    what a server that lags, or a leader that was deposed, shows us may be old."""
+
+
+@dataclass(frozen=True, slots=True)
 class StillHeld(Step[bool]):
     """Whether a node marked as acquired in that session (0: it outlives sessions) surely is still
     held, by the session's own clocks."""

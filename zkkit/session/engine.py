@@ -4,8 +4,7 @@ A script lives here, not in its caller: it advances when a reply, a watch or a t
 the monitor, on whatever thread brought the news. Callers only wait, and may leave at any time; then
 `Cancelled` is thrown into the script, once, and its clean-up goes on here until it is done.
 
-Some steps are answered on the spot (`Guid`, `Note`, ...); a run is never interrupted at those. (One
-of them, `Mark`, may have to wait; the run is shielded meanwhile.)
+Some steps are answered on the spot (`Guid`, `Note`, ...); a run is never interrupted at those.
 What goes to a server is the business of the `Runner`, which builds on this.
 """
 
@@ -150,11 +149,6 @@ class Engine(ABC):
     def _interrupt(self, run: Run, error: BaseException) -> None:
         """Throw `error` where the run stands, or at its next yield if it is just moving."""
         run.interrupts.append(error)
-        if not run.shielded:
-            self._resume(run, None)
-
-    def _unshield(self, run: Run) -> None:
-        """Let a run go on that stands at a step at which nothing may strike it."""
         self._resume(run, None)
 
     def _drain(self) -> None:
@@ -171,9 +165,8 @@ class Engine(ABC):
 
     def _advance(self, run: Run, value: Any, error: BaseException | None) -> None:
         """Send the script results until it has to wait, or has ended."""
-        if run.interrupts and not run.shielded:
+        if run.interrupts:
             error = run.interrupts.popleft()
-        run.shielded = False
         while True:
             body = run.frames[-1].body
             try:
@@ -196,10 +189,7 @@ class Engine(ABC):
             try:
                 if instant is not None:
                     value = instant(run, step)
-                    if value is not PENDING:
-                        continue
-                    run.shielded = True
-                    return None
+                    continue
                 run.ticket += 1  # whoever wanted to resume it before came too late
                 value = self._begin(run, step)
             except Exception as refused:  # a step that makes no sense is the script's own error

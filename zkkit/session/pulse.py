@@ -6,8 +6,8 @@
                       watch
 
 What scripts write proves as much as a beat's write, so an acquire is proved by its own create. Only
-where a grant comes without a young write (a long wait in line), one is sent at once, and the caller
-learns of the grant when it is answered.
+where a grant comes without a young write (after a long wait in line), one is sent at once, and the
+grant counts when it is answered.
 
 A beat that stays unanswered makes the session hang up and try another server, if it knows one: a
 follower that is cut off its leader, or a leader that was deposed, may answer everything else for
@@ -45,9 +45,9 @@ class Beat:
 
     __slots__ = ("patience", "step")
 
-    def __init__(self, step: Request[Any], patience: Timer) -> None:
+    def __init__(self, step: Request[Any]) -> None:
         self.step = step
-        self.patience = patience
+        self.patience: Timer | None = None
 
 
 class Pulse:
@@ -126,7 +126,7 @@ class Pulse:
         """A beat has its answer."""
         if beat is not self._beat or self.proof is None:
             return  # of a connection that is gone
-        beat.patience.cancel()
+        self._drop(beat.patience)
         self._beat = None
         at = now()
         if beat.step is _SYNC and error is None:
@@ -142,8 +142,8 @@ class Pulse:
         self._schedule()
 
     def is_proved(self) -> bool:
-        """Whether a grant may be told to its caller: the session is proved to live, and will be for
-        long enough to prove it again. If not, that is seen to at once."""
+        """Whether a grant may count: the session is proved to live, for long enough to prove it
+        again. If not, that is seen to at once."""
         proof = self.proof
         if proof is None:
             return False
@@ -176,19 +176,28 @@ class Pulse:
             self._watch_the_end()
 
     def _begin(self, step: Request[Any]) -> None:
+        self._beat = beat = Beat(step)
+        self._be_patient(beat)
+        self._send(step, beat)
+
+    def _be_patient(self, beat: Beat) -> None:
         assert self.proof is not None
         share = _PATIENCE if self._is_held() else _IDLE_PATIENCE
         patience = max(share * self.proof.timeout, _ROUND_TRIPS * self._usual, _SHORTEST_PATIENCE)
         # A server that is slow to answer only beats would be left for ever: be more patient.
         moment = now() + patience * 2 ** min(self._unanswered, 5)
-        beat = Beat(step, self._at(moment, lambda: self._out_of_patience(beat)))
-        self._beat = beat
-        self._send(step, beat)
+        beat.patience = self._at(moment, lambda: self._out_of_patience(beat))
 
     def _out_of_patience(self, beat: Beat) -> None:
-        if beat is self._beat and self._connected and self._hang_up is not None:
-            self._unanswered += 1
+        if beat is not self._beat or not self._connected:
+            return
+        self._unanswered += 1
+        if self._hang_up is not None:
             self._hang_up()
+            self._be_patient(beat)
+        else:  # nobody else to ask: ask again
+            self._beat = None
+            self._begin(_SYNC)
 
     # --- lapsing ------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class Run:
     __slots__ = (
         "actor", "actor_name", "began", "cancelled", "done", "error", "fires", "flight", "frames",
         "interrupts", "left", "number", "on_done", "parked_at", "recipe", "refusals", "result",
-        "shielded", "ticket", "unclaimed", "waiting", "watches",
+        "ticket", "unclaimed", "waiting", "watches",
     )  # fmt: skip
 
     def __init__(self, body: Script[Any], actor: Hashable, recipe: str) -> None:
@@ -73,7 +73,6 @@ class Run:
         self.fires: deque[Fire] = deque()
         self.watches: set[Key] = set()
         self.interrupts: deque[BaseException] = deque()
-        self.shielded = False
         self.cancelled = False
         self.refusals = 0
         self.done = False

@@ -22,6 +22,7 @@ from ..steps import (
     FireKind,
     Get,
     Mark,
+    Proved,
     Request,
     SessionId,
     Step,
@@ -69,7 +70,7 @@ class Runner(Engine):
         self._epoch = 0  # how many sessions have been lost
         self._holds = Holds()
         self._watches: WatchTable[Run] = WatchTable(self._remove_watch, self._set_watch)
-        self._unproved: list[tuple[Run, Mark]] = []  # granted, and to be told when it is proved
+        self._unproved: list[tuple[Run, int]] = []  # those who wait for a proof, with their tickets
         self._pulse = Pulse(
             tick=tick,
             send=lambda step, beat: transport.send(Call(self._wire.encode(step), step.path, beat)),
@@ -81,6 +82,7 @@ class Runner(Engine):
         self._instant[SessionId] = lambda run, step: self.session_id
         self._instant[StillHeld] = lambda run, step: self.is_held(step.path, step.zxid)
         self._instant[Mark] = self._mark
+        self._slow[Proved] = self._prove
 
     # --- for the fronts ---------------------------------------------------------------
 
@@ -216,7 +218,7 @@ class Runner(Engine):
                 self._pulse.answered(owner, call.sent_at, error)
             elif error is None and call.type in WRITES:
                 self._pulse.wrote(call.sent_at)
-            self._tell_granted()
+            self._tell_proved()
             if isinstance(owner, Flight):
                 self._landed(owner, call.index, value, error)
             self._drain()
@@ -263,8 +265,6 @@ class Runner(Engine):
             self._change_state("lost")
         self._pulse.ended()
         self._tell_lost(self._holds.end(), type(error).__name__)
-        for run, _ in self._unproved:
-            self._unshield(run)  # it gets a hold that is lost, or is told at its next step
         self._unproved.clear()
         self._clock = SessionClock(0, self._timeout, now())
         self._epoch += 1
@@ -276,13 +276,19 @@ class Runner(Engine):
 
     # --- holds, and the proof they stand on -----------------------------------------------
 
-    def _tell_granted(self) -> None:
-        """Let those go on whose grant is proved by now."""
+    def _prove(self, run: Run, step: Proved) -> Any:
+        if self._pulse.is_proved():
+            return None
+        self._unproved.append((run, run.ticket))
+        return PENDING
+
+    def _tell_proved(self) -> None:
+        """Let those go on who waited for a proof."""
         if self._unproved and self._pulse.is_proved():
-            proved, self._unproved = self._unproved, []
-            for run, mark in proved:
-                self._grant(run, mark)
-                self._unshield(run)
+            waiting, self._unproved = self._unproved, []
+            for run, ticket in waiting:
+                if run.ticket == ticket and not run.done:
+                    self._resume(run, None)
 
     def _lapse(self, era: int) -> None:
         """Nothing proves any more that the session lives: what was held is lost for good, whatever
@@ -375,22 +381,15 @@ class Runner(Engine):
     def _woke(self, run: Run, fire: Fire) -> None:
         self._report.woke(run, fire)
 
-    def _mark(self, run: Run, step: Mark) -> Any:
-        if step.what == "acquired":
-            if not step.kind and not self._pulse.is_proved():
-                self._unproved.append((run, step))
-                return PENDING
-            return self._grant(run, step)
+    def _mark(self, run: Run, step: Mark) -> None:
         if step.what == "released":
             duration = self._holds.released(step.path, step.zxid)
         else:
             duration = time.monotonic_ns() - run.began
-        return self._report.marked(step, run, duration)
-
-    def _grant(self, run: Run, step: Mark) -> None:
-        proof = self._pulse.proof
-        self._holds.acquired(run, step, 0 if proof is None else proof.era)
-        self._report.marked(step, run, time.monotonic_ns() - run.began)
+        if step.what == "acquired":
+            proof = self._pulse.proof
+            self._holds.acquired(run, step, 0 if proof is None else proof.era)
+        self._report.marked(step, run, duration)
 
     def _change_state(self, state: str) -> None:
         if self.state != state:

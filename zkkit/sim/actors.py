@@ -21,6 +21,7 @@ from ..steps import (
     Mark,
     Note,
     Now,
+    Proved,
     Random,
     SessionId,
     Spawn,
@@ -77,6 +78,7 @@ class Actors(Helpers):
             Random: lambda draft, actor, step: 0.0,
             Actor: self._who,
             SessionId: lambda draft, actor, step: draft.sessions[self.home[actor]][ID],
+            Proved: lambda draft, actor, step: None,  # no time passes in a world
             StillHeld: self._still_held,
             Note: self._note,
             Look: self._look,

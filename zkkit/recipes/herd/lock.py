@@ -33,6 +33,7 @@ from ...steps import (
     Mark,
     Mode,
     Node,
+    Proved,
     Script,
     SessionId,
     Sync,
@@ -57,6 +58,8 @@ class HerdLock(OwnedLock[S]):
         try:
             while True:
                 node = yield from self._try(path, guid)
+                if node is not None:
+                    yield from Proved()
                 if node is not None or not blocking:
                     return node
                 try:

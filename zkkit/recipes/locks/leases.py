@@ -35,6 +35,7 @@ from ...steps import (
     Mode,
     Node,
     Note,
+    Proved,
     Request,
     Script,
     SessionId,
@@ -171,7 +172,10 @@ class _Attempt:
             return None
         leases, waited = yield from self._wait(seen or (yield from self._create()))
         yield from self.pool.remember(first and not waited)
-        return None if leases is None else (self.place, leases)
+        if leases is None:
+            return None
+        yield from Proved()
+        return self.place, leases
 
     def _hopeful(self) -> Script[bool]:
         return self.blocking and (yield from self.pool.met_nobody())

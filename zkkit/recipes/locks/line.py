@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ...errors import ConnectionLost, CounterUsedUp, NoNode, SessionLost, ZkkitError
 from ...paths import join, protected, split
-from ...steps import Children, Get, Guid, Mode, Node, Script, Wait
+from ...steps import Children, Get, Guid, Mode, Node, Proved, Script, Wait
 from ..arguments import check_choice
 from ..shared import create_protected, list_children, withdraw
 from .rules import Place, Rule, ahead_of, in_order, place_of
@@ -87,6 +87,8 @@ class Line(NamedTuple):
                 raise names
             self.check_number(node)
             if (yield from wait_turn(node, names)):
+                if not lasting:
+                    yield from Proved()
                 return node
         except BaseException as error:
             if lasting or not isinstance(error, SessionLost):  # or it goes with its session
