@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from kazoo.exceptions import ConnectionDropped
 
 import zkkit
 from zkkit.errors import ConnectionLost, DeadlineExceeded, NodeExists, SessionLost
@@ -424,6 +425,28 @@ def test_unsent_requests_do_not_reach_the_next_session(
     zk_proxy.mend()
     eventually(lambda: session.state == "connected")
     session.exists("/")
+    assert other.exists(zk_path) is None
+
+
+def test_what_kazoo_never_sent_does_not_reach_the_next_session(
+    open_session: Any, other: zkkit.Session, zk_path: str, monkeypatch: Any, eventually: Any
+) -> None:
+    """Our clock ends the session while kazoo still has a request in its queue."""
+    session = open_session(timeout=5.0)
+    old = session.session_id
+    connection = session.kazoo._connection
+
+    def drop(*timeouts: float) -> None:
+        monkeypatch.undo()
+        raise ConnectionDropped("before it was sent")
+
+    runner = session._runner
+    with runner._monitor:
+        monkeypatch.setattr(connection, "_send_request", drop)
+        runner.start(runner.background_run(iter(Create(zk_path)), "too late"))
+        lose_by_clock(session)
+    eventually(lambda: session.session_id not in (0, old))
+    session.exists("/")  # what was kept has been sent by now
     assert other.exists(zk_path) is None
 
 

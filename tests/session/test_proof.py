@@ -60,6 +60,17 @@ def test_a_write_sent_before_the_sync_was_answered(proof: Proof) -> None:
     assert proof.deadline == 0.0 + 10
 
 
+def test_what_a_write_would_prove(proof: Proof) -> None:
+    assert proof.promise == 10.0
+    proof.synced(4.0, 4.1)
+    proof.synced(7.2, 7.3)
+    assert proof.promise == 14.0
+    proof.wrote(7.4, 7.5)
+    assert proof.deadline == proof.promise
+    proof.disconnected()
+    assert proof.promise == proof.deadline
+
+
 def test_a_broken_connection_voids_what_was_begun(proof: Proof) -> None:
     proof.synced(4.0, 4.1)
     proof.synced(7.2, 7.3)

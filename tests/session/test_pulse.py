@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import zkkit
 from zkkit.ensemble import LocalEnsemble
 from zkkit.record import Recorder
+from zkkit.session.clock import now
 from zkkit.testing import Proxy
 
 
@@ -55,6 +57,28 @@ def test_the_servers_without_the_beats_lose_the_hold(
                 session.exists("/")
             assert not hold.valid
             assert session.session_id == known
+
+
+def test_a_proof_that_takes_its_time_is_waited_for_in_peace(zk_proxy: Proxy, zk_path: str) -> None:
+    """After a standstill no write proves anything until a new chain of beats is there. They go on
+    at their pace: writes that prove nothing must not keep the Syncs from being sent."""
+    with zkkit.connect(zk_proxy.hosts, timeout=2.0) as session:
+        lock = zkkit.ReentrantLock(session, zk_path)
+        with lock:
+            pass
+        with session._runner._monitor:
+            proof = session._runner._pulse.proof
+            assert proof is not None
+            at = now()
+            proof._heard = deque([(at - 3.0, at - 2.9)])
+            proof._reached.clear()
+            proof._reached.append((at - 2.9, at - 3.0))
+            proof._state = (proof.era, at - 1.0)
+        before = zk_proxy.requests["beat"]
+        hold = lock.acquire(timeout=10.0)
+        assert hold is not None
+        assert hold.valid
+        assert zk_proxy.requests["beat"] - before < 20
 
 
 @pytest.mark.parametrize("loss", ["lose_request", "lose_reply"])

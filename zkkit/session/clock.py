@@ -150,6 +150,11 @@ class Proof:
             self._reached.append((answered_at, heard[0][0]))
         heard.append((sent_at, answered_at))
 
+    @property
+    def promise(self) -> float:
+        """Until when a write that is sent now would prove it."""
+        return self._reached[-1][1] + self.timeout if self._reached else self.deadline
+
     def wrote(self, sent_at: float, at: float) -> None:
         """A write, sent then, has succeeded; `at` is now."""
         for answered_at, x in reversed(self._reached):

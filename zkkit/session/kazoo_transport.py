@@ -72,7 +72,9 @@ class Listener(Protocol):
 class Call:
     """One request on its way. To kazoo it is both the request and its async result."""
 
-    __slots__ = ("_transport", "body", "decode", "index", "owner", "path", "sent_at", "type")
+    __slots__ = (
+        "_transport", "body", "decode", "index", "life", "owner", "path", "sent_at", "type",
+    )  # fmt: skip
 
     def __init__(
         self, encoded: tuple[int, bytes, Decode], path: str, owner: Any = None, index: int = 0
@@ -94,6 +96,8 @@ class Call:
 
     def bind(self, transport: KazooTransport) -> None:
         self._transport = transport
+        self.life = transport.life
+        """The session that it is meant for."""
 
     # What kazoo wants of a request ...
 
@@ -147,6 +151,8 @@ class KazooTransport(kazoo_private.Interposer):
         self.chroot: str = self.client.chroot or ""
         self._listener: Listener
         self._outbox: deque[Call] = deque()
+        self.life = 0
+        """How many sessions have been lost."""
         self.refusals: dict[str, str] = {}
         """Which servers did not take us, and why."""
         self.denied = False
@@ -197,6 +203,7 @@ class KazooTransport(kazoo_private.Interposer):
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
         self._outbox.clear()
+        self.life += 1  # and what kazoo still has of it, unsent, is not kept either
 
     # --- what kazoo tells us --------------------------------------------------------------
 
@@ -264,7 +271,8 @@ class KazooTransport(kazoo_private.Interposer):
             self._largest_taken = max(self._largest_taken, call.size)
             self._listener.replied(call, None, server_error(code, call.path))
         elif call.sent_at == 0.0:
-            self._outbox.append(call)  # never sent, so it cannot have been applied
+            if call.life == self.life:
+                self._outbox.append(call)  # never sent, so it cannot have been applied
         else:
             self._listener.replied(call, None, self._broke(call))
 

@@ -148,22 +148,28 @@ class Pulse:
         if proof is None:
             return False
         at, margin = now(), _MARGIN * proof.timeout
-        left = proof.deadline - at
-        too_late = self._next_at + margin + 2 * self._usual > proof.deadline
-        if too_late and self._connected and self._beat is None:
-            self._begin(_WRITE)
-        return left > margin
+        if self._connected and self._beat is None:
+            too_late = self._next_at + margin + 2 * self._usual > proof.deadline
+            if too_late and proof.promise > proof.deadline:
+                self._begin(_WRITE)
+            elif self._next_at > at + self._pace(held=True):
+                self._schedule(held=True)
+        return proof.deadline - at > margin
 
     # --- beating ------------------------------------------------------------------------------
 
-    def _schedule(self) -> None:
-        """Let the next beat come in time for what is held."""
+    def _pace(self, *, held: bool) -> float:
+        assert self.proof is not None
+        gap = self.proof.gap
+        return max(gap / 2, _HOLDING_PACE * self.proof.timeout) if held else gap
+
+    def _schedule(self, *, held: bool = False) -> None:
+        """Let the next beat come in time for what is held, or is about to be."""
         if self.proof is None or not self._connected:
             return
-        gap, held = self.proof.gap, self._is_held()
-        pace = max(gap / 2, _HOLDING_PACE * self.proof.timeout) if held else gap
+        held = held or self._is_held()
         self._drop(self._next)
-        self._next_at = now() + pace
+        self._next_at = now() + self._pace(held=held)
         self._next = self._at(self._next_at, self._sync)
         if held:
             self._watch_the_end()
