@@ -2,12 +2,12 @@
 
     python -m loadtests
     python -m loadtests --users 100 --seconds 20 --hold-ms 2
-    python -m loadtests --ensemble 127.0.0.1:2181,127.0.0.1:2182
+    python -m loadtests -H 127.0.0.1:2181,127.0.0.1:2182
 
 Starts the servers once, then locust for each run (`loadtests/locks.py`, headless), in ABBA order:
 a machine that grows warmer, or a JVM that grows faster, favours no design.
 
-Exit codes: 0 no holds overlapped, 1 they did, 2 nobody knows, 130 interrupted.
+Exit codes: 0 no holds overlapped, 1 they did, 2 unknown, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from zkkit.bench.designs import HERD, SEQUENTIAL
 from zkkit.bench.results import ResultsDirectory
 from zkkit.bench.verdict import Judgement, Verdict
 from zkkit.cli import arguments
+from zkkit.cli import options as options_of_results
 from zkkit.cli.servers import Servers
 from zkkit.errors import ZkkitError
 from zkkit.show.wording import many
@@ -40,6 +41,7 @@ from zkkit.show.wording import many
 DESIGNS = (HERD.name, SEQUENTIAL.name)
 _HERE = Path(__file__).resolve().parent
 _SPAWN_RATE = 100  # users a second; locust warns above it
+_INTERRUPTED = 130  # the exit code
 _LATE = 120.0  # seconds beyond its own time after which a run is given up
 
 
@@ -57,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ZkkitError as error:
         print(f"loadtests: {error}", file=sys.stderr)
         return Verdict.UNKNOWN.exit_code
+    except KeyboardInterrupt:  # before the first run, or after the last
+        print("loadtests: interrupted; the verdict is unknown", file=sys.stderr)
+        return _INTERRUPTED
 
 
 def order(repeats: int) -> list[str]:
@@ -67,19 +72,35 @@ def order(repeats: int) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m loadtests", description="Two designs of a lock under the same load."
+        prog="python -m loadtests",
+        description="Two designs of a lock under the same load, one after the other.",
+        epilog="exit codes: 0 no holds overlapped   1 they did   2 unknown   130 interrupted",
     )
-    parser.add_argument("--users", type=arguments.repeats, default=30, help="default: 30")
+    parser.add_argument(
+        "-u", "--users", type=arguments.repeats, default=30, help="at once (default: 30)"
+    )
     parser.add_argument(
         "--seconds", type=arguments.repeats, default=7, help="each run is held (default: 7)"
     )
     parser.add_argument(
         "--repeats", type=arguments.repeats, default=2, help="runs of each design (default: 2)"
     )
-    parser.add_argument("--hold-ms", type=arguments.milliseconds, default=0.005, metavar="MS")
-    parser.add_argument("--ensemble", choices=options.Ensembles(), default="auto", metavar="WHERE")
-    parser.add_argument("--results", default="results", metavar="DIR")
-    parser.add_argument("--name", type=arguments.name, default="load")
+    parser.add_argument(
+        "--hold-ms",
+        type=arguments.milliseconds,
+        default=0.005,
+        metavar="MS",
+        help="how long a user holds the lock (default: 5)",
+    )
+    parser.add_argument(
+        *("-H", "--host", "--ensemble"),
+        dest="ensemble",
+        type=options.ensemble,
+        default=options.KINDS[0],
+        metavar="WHERE",
+        help="auto, docker or local: our own servers; or host:port,host:port (default: auto)",
+    )
+    options_of_results.add_results(parser, "load")
     return parser
 
 
@@ -96,7 +117,7 @@ def _compare(given: argparse.Namespace) -> int:
             _copy(home, directory, f"{number}-{design}")
         where = results.write(document, directory, _metrics(parts))
     print(results.last_words(document, judgement, where), flush=True)
-    return 130 if stopped == "interrupted" else judgement.verdict.exit_code
+    return _INTERRUPTED if stopped == "interrupted" else judgement.verdict.exit_code
 
 
 Part = tuple[str, Path, Mapping[str, Any]]
@@ -130,7 +151,7 @@ def _locust(given: argparse.Namespace, design: str, there: Servers, home: Path) 
     """One run in a process of its own; whether Ctrl-C ended it."""
     home.mkdir()
     command = [sys.executable, "-m", "locust", "-f", str(_HERE / "locks.py"), "--headless"]
-    command += ["--design", design, "--ensemble", there.hosts, "--results", str(home)]
+    command += ["--design", design, "-H", there.hosts, "--results", str(home)]
     command += ["--hold-ms", f"{given.hold_ms * 1e3:g}", "--only-summary"]
     command += ["-u", str(given.users), "-r", str(_SPAWN_RATE), "-t", str(given.seconds)]
     path = os.pathsep.join(filter(None, (str(_HERE.parent), os.environ.get("PYTHONPATH"))))
@@ -181,7 +202,7 @@ def _judge(parts: Sequence[Part], stopped: str, planned: int) -> Judgement:
     if stopped:
         doubts.insert(0, f"{len(parts)} of {planned} runs were made: {stopped}")
     if doubts:
-        return Judgement(Verdict.UNKNOWN, f"Nobody knows: {doubts[0]}")
+        return Judgement(Verdict.UNKNOWN, f"Unknown: {doubts[0]}")
     holds = sum(run["acquisitions"] for _, _, document in parts for run in document["runs"])
     return Judgement(
         Verdict.HOLDS,
@@ -228,7 +249,7 @@ def _document(
 def _command(given: argparse.Namespace) -> str:
     words = ["python", "-m", "loadtests", "--users", str(given.users)]
     words += ["--seconds", str(given.seconds), "--repeats", str(given.repeats)]
-    words += ["--hold-ms", f"{given.hold_ms * 1e3:g}", "--ensemble", given.ensemble]
+    words += ["--hold-ms", f"{given.hold_ms * 1e3:g}", "-H", given.ensemble]
     return shlex.join(words)
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import gevent
+from gevent.event import Event
 from locust.env import Environment
-from locust.runners import LocalRunner
 
-from loadtests import options, results
+from loadtests import interrupt, options, results
 from loadtests.interrupt import CtrlC
 from loadtests.options import Wanted, WrongOption
-from loadtests.trial import opened
+from loadtests.trial import Trial, opened
 from loadtests.users import TRIALS
 from zkkit.bench.verdict import Verdict
 from zkkit.errors import ZkkitError
@@ -24,8 +25,10 @@ _log = logging.getLogger("loadtests")
 _FOREVER = 3600.0
 
 
+@cache
 def install(events: Any) -> None:
-    """Have locust call us."""
+    """Have locust call us; once, though a locustfile that is run by itself is loaded twice."""
+    interrupt.before_anything_runs()
     conductor = _Conductor()
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(conductor.init)
@@ -38,6 +41,7 @@ def install(events: Any) -> None:
 
 def _add_options(parser: Any, **_: Any) -> None:
     options.add_to(parser)
+    options.check(parser)
 
 
 class _Conductor:
@@ -46,19 +50,20 @@ class _Conductor:
     def __init__(self) -> None:
         self._opened: WeakKeyDictionary[Environment, ExitStack] = WeakKeyDictionary()
         self._ctrl_c: CtrlC | None = None
+        self._idle = Event()  # set while no test is being stopped
+        self._idle.set()
+        self._judged = False
         self._last_words = ""
+        self._out = sys.stdout
 
     def init(self, environment: Environment, **_: Any) -> None:
         # kazoo logs every lost connection; what matters of it reaches the users as an error.
         logging.getLogger("zkkit.kazoo").setLevel(logging.CRITICAL)
-        self._ctrl_c = CtrlC(environment)
-        if not isinstance(environment.runner, LocalRunner):
-            # Their holds would lie in several processes, and nobody would compare them.
-            print(
-                "loadtests: one process only: give neither --processes nor --master nor --worker",
-                file=sys.stderr,
-            )
-            sys.exit(2)
+        self._ctrl_c = CtrlC(environment, self._idle)
+        assert environment.parsed_options is not None
+        environment.host = options.servers_of(environment.parsed_options)  # for the page
+        if environment.parsed_options.json:  # what locust prints then is for programs
+            self._out = sys.stderr
 
     def test_start(self, environment: Environment, **_: Any) -> None:
         try:
@@ -86,38 +91,53 @@ class _Conductor:
 
     def test_stopping(self, environment: Environment, **_: Any) -> None:
         """Before the users are stopped: what they do from now on is no longer measured."""
+        self._idle.clear()
         if trial := TRIALS.get(environment):
             trial.step_ends()
 
     def test_stop(self, environment: Environment, **_: Any) -> None:
         """All users have stopped. May be called twice, by two greenlets that stop the test."""
         trial, stack = TRIALS.pop(environment, None), self._opened.pop(environment, None)
-        if trial is None or stack is None or environment.parsed_options is None:
-            return
+        try:
+            if trial is not None and stack is not None:
+                with stack:
+                    self._close(environment, trial)
+        finally:
+            self._idle.set()
+
+    def _close(self, environment: Environment, trial: Trial) -> None:
+        """Judge the trial, and keep its last words for when locust has had its own."""
+        assert environment.parsed_options is not None and self._ctrl_c is not None
+        # Ended by locust's end, and neither by itself nor by a click on the page.
+        interrupted = self._ctrl_c.struck or self._ctrl_c.quitting
         headless = environment.parsed_options.headless
-        if headless and self._ctrl_c is not None:
-            self._ctrl_c.quitting = True
-        with stack:
-            trial.close_sessions(lambda calls: gevent.joinall([gevent.spawn(c) for c in calls]))
-            outcome = results.finish(trial)
-        if outcome.code:
-            environment.process_exit_code = max(environment.process_exit_code or 0, outcome.code)
+        self._ctrl_c.quitting |= headless
+        trial.close_sessions(lambda calls: gevent.joinall([gevent.spawn(c) for c in calls]))
+        outcome = results.finish(trial, interrupted=interrupted)
+        self._judged = True
+        if outcome.code and environment.process_exit_code != Verdict.BROKEN.exit_code:
+            environment.process_exit_code = outcome.code
         self._last_words = outcome.text
         if not headless:
             self._say_last_words()
 
     def quitting(self, environment: Environment, **_: Any) -> None:
-        if self._ctrl_c is not None:
-            self._ctrl_c.quitting = True
-        if environment.runner is not None:
-            # Before the exit code is chosen: locust itself stops the users only after that.
-            environment.runner.stop()
+        assert self._ctrl_c is not None and environment.runner is not None
+        self._ctrl_c.quitting = True
+        # Before the exit code is chosen: locust itself stops the users only after that.
+        environment.runner.stop()
+        self._idle.wait()  # if a click on the page is stopping the test
+        if not self._judged and environment.process_exit_code is None:
+            environment.process_exit_code = Verdict.UNKNOWN.exit_code
+            self._last_words = "Unknown: no test was made."
 
     def quit(self, **_: Any) -> None:
         """After locust's own tables."""
         self._say_last_words()
+        assert self._ctrl_c is not None
+        self._ctrl_c.over()
 
     def _say_last_words(self) -> None:
         if self._last_words:
-            print(self._last_words, flush=True)
+            print(self._last_words, file=self._out, flush=True)
         self._last_words = ""

@@ -2,17 +2,19 @@
 
     locust -f loadtests/locks.py                       the web page, http://127.0.0.1:8089
     locust -f loadtests/locks.py --headless -u 50 -r 50 -t 20 --design herd
+    python -m loadtests.locks --help                   the same locust, and all its options
 
 Each user has a session of its own, and in an endless loop acquires the lock, holds it for
 `--hold-ms` and releases it. locust counts `lock.wait`, `lock.hold` and `lock.release`, rounded
 to milliseconds; the table at the end has microseconds, the handoffs, the fires and who was busy.
 
 At the end all holds of all users are checked for overlap. Exit 0: none overlapped. Exit 1: two
-users held the lock at once (or requests failed). Exit 2: nothing can be said.
+users held the lock at once (or requests failed). Exit 2: unknown, as after Ctrl-C.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 
 import gevent
@@ -90,3 +92,11 @@ class LockUser(ZkUser):
 
 def _lost(path: str) -> SessionLost:
     return SessionLost("a hold was lost with its session before it was released", path=path)
+
+
+if __name__ == "__main__":
+    # locust's own --help ends before a locustfile is loaded; by now our options are known to it.
+    from locust.main import main
+
+    sys.argv[:1] = ["locust", "-f", __file__]
+    main()  # type: ignore[no-untyped-call]  # locust's is not typed

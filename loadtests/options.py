@@ -1,5 +1,7 @@
 """The flags of the load test, which are the fields of locust's web page too.
 
+The servers are named by locust's own -H (on the page: Host); --ensemble is another name for it.
+
 What comes from the command line is checked by argparse; what comes from the page is checked by
 nobody but us. So everything is checked once more when a test starts (`Wanted.of`).
 """
@@ -27,27 +29,6 @@ class WrongOption(ZkkitError, ValueError):
     """An option that cannot be meant."""
 
 
-class Ensembles(list[str]):
-    """auto, docker, local, or a connect string: what --ensemble may be.
-
-    locust makes a drop-down list of an option's `choices`, and argparse asks them whether they
-    contain the value. A connect string that was given is added, so that the page shows it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(KINDS)
-
-    def __contains__(self, value: object) -> bool:
-        if super().__contains__(value):
-            return True
-        try:
-            hosts = _hosts(str(value))
-        except WrongOption:
-            return False
-        self.append(hosts)
-        return True
-
-
 def add_to(parser: Any) -> None:
     """Add our options to locust's parser; none of its own is changed but the web page's host."""
     # All interfaces would be locust's default: a load generator that anybody may start.
@@ -56,21 +37,22 @@ def add_to(parser: Any) -> None:
         "--design",
         choices=list(EXCLUSIVE),
         default="sequential",
-        help="how the lock is built",
+        help="how the lock is built (default: sequential)",
     )
     parser.add_argument(
         "--ensemble",
-        choices=Ensembles(),
-        default="auto",
+        type=ensemble,
         metavar="{auto,docker,local,HOSTS}",
-        help="the servers: our own, for the time of the test, or those at host:port,host:port",
+        include_in_web_ui=False,  # there it is the field Host
+        help="the same as -H: our own servers, for the time of the test (default: auto), or those "
+        "at host:port,host:port",
     )
     parser.add_argument(
         "--hold-ms",
         type=_milliseconds,
         default=5.0,
         metavar="MS",
-        help="how long a user holds the lock, in milliseconds",
+        help="how long a user holds the lock, in milliseconds (default: 5)",
     )
     parser.add_argument(
         "--steps",
@@ -96,6 +78,29 @@ def add_to(parser: Any) -> None:
     )
 
 
+def check(parser: Any) -> None:
+    """Stop where the command line cannot be meant; before locust acts on it, so before it forks.
+
+    After a fork it is too late: locust's parent does not end a child that is still starting, and a
+    worker whose master is gone looks for it for minutes.
+    """
+    given, _ = parser.parse_known_args()
+    if given.processes or given.master or given.worker:
+        # Their holds would lie in several processes, and nobody would compare them.
+        parser.error("one process only: give neither --processes nor --master nor --worker")
+    if given.host and given.ensemble:
+        parser.error("-H and --ensemble both name the servers: give one of them")
+    try:
+        Wanted.of(given)
+    except WrongOption as error:
+        parser.error(str(error))
+
+
+def servers_of(given: Any) -> str:
+    """Which servers the options name."""
+    return str(given.host or given.ensemble or KINDS[0]).strip()
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What a test was asked for, checked."""
@@ -116,24 +121,23 @@ class Wanted:
             design = named(given.design, EXCLUSIVE).name
             hold_ms = _milliseconds(str(given.hold_ms))
             numbers = _numbers(_steps(str(given.steps)))
+            where = ensemble(servers_of(given))
             if given.path:
                 validate(given.path)
         except (ZkkitError, argparse.ArgumentTypeError) as error:
             raise WrongOption(str(error)) from error
-        if given.ensemble not in KINDS:
-            _hosts(given.ensemble)
         steps = numbers or (given.num_users or 1,)
         if not 1 <= max(steps) <= MOST_USERS:
             raise WrongOption(f"{max(steps)} users are not possible: give 1 to {MOST_USERS}")
         seconds: float | None = given.run_time or (_STEP_SECONDS if len(steps) > 1 else None)
         rate = float(given.spawn_rate or 1)
-        return cls(design, given.ensemble, hold_ms, given.path, given.results, steps, seconds, rate)
+        return cls(design, where, hold_ms, given.path, given.results, steps, seconds, rate)
 
     @property
     def command(self) -> str:
         """The command line that asks for the same."""
         words = ["locust", "-f", "loadtests/locks.py", "--headless", "--design", self.design]
-        words += ["--ensemble", self.ensemble, "--hold-ms", f"{self.hold_ms:g}"]
+        words += ["-H", self.ensemble, "--hold-ms", f"{self.hold_ms:g}"]
         words += ["--steps", ",".join(map(str, self.steps)), "-r", f"{self.spawn_rate:g}"]
         if self.seconds is not None:
             words += ["-t", f"{self.seconds:g}"]
@@ -159,16 +163,12 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def _hosts(text: str) -> str:
-    """A connect string with ports: without them a misspelt word would pass for a host."""
-    try:
-        arguments.hosts(text)
-    except argparse.ArgumentTypeError as error:
-        raise WrongOption(str(error)) from error
-    servers = text.partition("/")[0].split(",")
-    if not all(":" in server for server in servers):
-        raise WrongOption(
-            f"--ensemble {text!r} is neither {', '.join(KINDS)} nor a list of servers",
-            hint="give the servers as host:port,host:port",
-        )
-    return text
+def ensemble(text: str) -> str:
+    """auto, docker, local, or a connect string with ports: a word without is a slip of the pen."""
+    if text in KINDS:
+        return text
+    if all(":" in server for server in text.partition("/")[0].split(",")):
+        return arguments.hosts(text)
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is neither {', '.join(KINDS)} nor a list of servers such as zk1:2181,zk2:2181"
+    )

@@ -33,9 +33,9 @@ class Outcome(NamedTuple):
     code: int
 
 
-def finish(trial: Trial) -> Outcome:
+def finish(trial: Trial, *, interrupted: bool) -> Outcome:
     """Judge the trial, write its results, and give the last words."""
-    judgement = trial.judge()
+    judgement = trial.judge(interrupted=interrupted)
     document = of_trial(trial, judgement)
     try:
         with ResultsDirectory(trial.wanted.results, document["name"]) as directory:

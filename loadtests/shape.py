@@ -49,11 +49,13 @@ class HeldSteps(LoadTestShape):
 
     def _follow(self, trial: Trial, kind: Kind, users: int) -> tuple[int, float] | None:
         if kind is Kind.BEGINS:
-            _log.info("step begins: %d users are connected", users)
             trial.step_begins(users)
+            _log.info("step begins: %d users are connected", users)
         elif kind in (Kind.ENDS, Kind.OVER):
             trial.step_ends()
             _log.info("step ends")
+            if kind is Kind.OVER:
+                trial.all_held()
         elif kind is Kind.HOPELESS:
             _log.error(
                 "%d users were wanted, %d have a session: this step cannot begin",

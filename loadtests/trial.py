@@ -79,6 +79,7 @@ class Trial:
         self._waiting: dict[int, int] = {}
         self._numbers = count(1)
         self._open: tuple[int, _Mark] | None = None
+        self._over = False
         self.before = self._read()
 
     # --- the users ----------------------------------------------------------------------
@@ -160,6 +161,10 @@ class Trial:
             )
         )
 
+    def all_held(self) -> None:
+        """Every step was held for its time."""
+        self._over = True
+
     def _mark(self) -> _Mark:
         reading = self._read()
         return _Mark(time.monotonic_ns(), self._fires.count, reading, cpu_used(self.servers.pids))
@@ -185,8 +190,12 @@ class Trial:
             for window in self.windows
         ]
 
-    def judge(self) -> Judgement:
-        """Whether holds overlapped, over the whole test: also while users came and went."""
+    def judge(self, *, interrupted: bool) -> Judgement:
+        """Whether holds overlapped, over the whole test: also while users came and went.
+
+        An overlap is one, whatever ended the test. That there was none is only said of a test that
+        was held to its end.
+        """
         orphans = self._orphans()
         found = overlaps(self.turns.holds(self.path))
         if found:
@@ -198,13 +207,28 @@ class Trial:
                 Verdict.BROKEN,
                 f"{len(orphans)} contender nodes were left below {self.path}: {orphans[0]}.",
             )
-        if not self.turns or not self.windows:
-            what = "no step was held" if self.turns else "nobody acquired the lock"
-            return Judgement(Verdict.UNKNOWN, f"Nobody knows: {what}.")
-        why = f"The lock was exclusive: {len(self.turns):,} holds, none overlapped."
+        none = f"{len(self.turns):,} holds, none overlapped"
+        if doubt := self._doubt(interrupted):
+            until = f". Until then: {none}" if self.turns else ""
+            return Judgement(Verdict.UNKNOWN, f"Unknown: {doubt}{until}.")
+        why = f"The lock was exclusive: {none}."
         if self.failures:
             why += f" But there were {sum(self.failures.values())} failures."
         return Judgement(Verdict.HOLDS, why)
+
+    def _doubt(self, interrupted: bool) -> str:
+        """Why a test without an overlap proves nothing; "" if it does."""
+        if interrupted and not self._over:
+            return "the test was interrupted"
+        if not self.turns:
+            return "nobody acquired the lock"
+        if self._over:
+            return ""
+        if not self.windows:
+            return "no step was held"
+        if self.wanted.seconds is not None:
+            return "the test was stopped before its steps had been held for their time"
+        return ""  # one without an end of its own, which somebody ended on the page
 
     def _orphans(self) -> list[str]:
         """Nodes of our sessions below the lock's path, now that all of them are closed."""

@@ -24,7 +24,6 @@ class ZkUser(User):
     """
 
     abstract = True
-    host = "chosen by --ensemble"  # locust's page asks for one, and warns if there is none
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)

@@ -55,6 +55,25 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def answers(port: int) -> bool:
+    """Whether anybody listens there."""
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def processes_with(name: str, value: str) -> list[int]:
+    """The processes that were started with this in their environment, and run."""
+    wanted = f"{name}={value}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
 def listeners() -> Iterator[tuple[str, int]]:
     """All listening TCP sockets of this machine, as (address in hex, port)."""
     for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):

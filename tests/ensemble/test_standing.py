@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ensemble_helpers import BACKENDS, alive, eventually, free_port, need_engine, traces
+from ensemble_helpers import (
+    BACKENDS,
+    alive,
+    answers,
+    eventually,
+    free_port,
+    need_engine,
+    processes_with,
+    traces,
+)
 
 import zkkit
 from zkkit.cli import main
@@ -37,12 +46,6 @@ def note(state: Path) -> dict[str, object]:
     """What is written down about the ensemble that is up."""
     found: dict[str, object] = json.loads((state / "ensemble.json").read_text())
     return found
-
-
-def answers(port: int) -> bool:
-    """Whether anybody listens there."""
-    with socket.socket() as asking:
-        return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_up_break_mend_down(
@@ -128,15 +131,7 @@ def test_interrupted_up_leaves_nothing(state_directory: Path) -> None:
 
 def of_state(state: Path) -> list[int]:
     """The processes that were started with this state directory."""
-    wanted = f"ZKKIT_STATE={state}".encode()
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted in (process / "environ").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-        except OSError:  # it has ended
-            continue
-    return found
+    return processes_with("ZKKIT_STATE", str(state))
 
 
 def test_polite_signal_ends_the_supervisor(state_directory: Path) -> None:
