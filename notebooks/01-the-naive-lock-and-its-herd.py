@@ -112,19 +112,19 @@ notebook.Annotated(HerdLock._try, "01-notes.toml")
 
 # %%
 from zkkit.errors import NodeExists
+from zkkit.sim import World
 from zkkit.steps import Fire, FireKind, Node
 
-script = HerdLock(None, "/shop")._contend(blocking=True)  # no session: nobody else answers
-notebook.played(
-    script,
-    {
-        "a name for this attempt": "7c4e",
-        "refused: somebody was quicker": (NodeExists("/shop/lock"),),
-        "here is its data, and your watch is set": None,
-        "your watch has fired: the node is gone": Fire(FireKind.DELETED, "/shop/lock"),
-        "created: it is yours": (Node("/shop/lock", None),),
-    },
-)
+lock = HerdLock(World().connect(), "/shop")  # in the simulator: nobody but us answers
+answers = {
+    "a name for this attempt": "7c4e",
+    "refused: somebody was quicker": (NodeExists("/shop/lock"),),
+    "here is its data, and your watch is set": None,
+    "your watch has fired: the node is gone": Fire(FireKind.DELETED, "/shop/lock"),
+    "created: it is yours": (Node("/shop/lock", None),),
+    "and the servers still keep your session": None,
+}
+notebook.played(lock._contend(blocking=True), answers)
 
 # %% [markdown]
 # The fourth answer is the one to remember. The watch has fired, and the script goes back to the

