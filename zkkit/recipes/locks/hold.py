@@ -1,8 +1,9 @@
 """What acquiring a lock gives you.
 
 A hold is three facts: the session it was granted in, the path of the lock node, and the node's
-czxid. It is valid while that session surely lives (by the session's own clock: a holder that was
-paused too long sees `valid` false before any server can tell it) and it was not released.
+czxid. It is valid while it is proved that the servers keep that session (by the session's own
+clock: a holder that was paused too long, or whose server is cut off, sees `valid` false before
+another can be granted the lock) and it was not released.
 
 `token` is the czxid: a 64-bit number that grows from grant to grant over the whole ensemble, and
 costs nothing, since the reply to the create carries it. A store that remembers the greatest token
@@ -65,7 +66,7 @@ class Hold(Recipe[S], Returnable):
         return self.session.is_held(self.session_id, self.path, self.czxid)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call back once if the session is over before the release; at once if it already is."""
+        """Call back once if the hold is lost before the release; at once if it already is."""
         check_callable("a callback", callback)
         self.session.when_lost(self.session_id, self.path, self.czxid, callback)
 
