@@ -131,6 +131,22 @@ class NotHeld(ZkkitError):
     """The lock is no longer ours: nothing was written."""
 
 
+class AlreadyStarted(ZkkitError):
+    """A recipe was started a second time, or after it was closed."""
+
+
+class NotStarted(ZkkitError):
+    """A recipe was asked for something that it can do only between its start and its close."""
+
+
+class AlreadyInside(ZkkitError):
+    """A member of a barrier entered a second time, and has not left."""
+
+
+class NotInside(ZkkitError):
+    """A member left a barrier that it had not entered, or in which its place was lost."""
+
+
 class UpgradeRefused(ZkkitError):
     """A reader asked for the write lock: it would wait for itself for ever."""
 
@@ -140,7 +156,17 @@ class NoRoot(ZkkitError):
 
 
 class CounterUsedUp(ZkkitError):
-    """The server has no new numbers left for the sequential children of a node."""
+    """There are no new numbers left: the server has none for the sequential children of a node, or
+    a counter would be higher (or lower) than its node can say."""
+
+
+class VersionUsedUp(ZkkitError):
+    """The version of a node has come to -1, which servers take for any version."""
+
+
+class OutcomeUnknown(ZkkitError):
+    """The session was lost before the reply to a write came, and nobody can find out any more
+    whether it was applied."""
 
 
 class CorruptData(ZkkitError):

@@ -1,7 +1,8 @@
 """Hooks: how anyone may watch scripts run without touching them.
 
-The runner sees every step, watch and wakeup. At each of ten moments it tells the instruments
-that asked for it, handing each the same frozen :class:`Event`::
+The runner sees every step, watch and wakeup, and a recipe marks what only it can know (the `Mark`
+step). Each such moment has a hook, and the runner calls the instruments that have a method of that
+name, each with the same frozen :class:`Event`::
 
     class Printer:
         def acquired(self, event):
@@ -20,25 +21,11 @@ import difflib
 import logging
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 __all__ = ["HOOK_NAMES", "Event", "Hook", "Hooks", "Instrument"]
 
 _log = logging.getLogger("zkkit.hooks")
-
-HOOK_NAMES = (
-    "node_created",
-    "node_deleted",
-    "watch_set",
-    "watch_fired",
-    "woke",
-    "acquired",
-    "released",
-    "lost",
-    "step",
-    "session_changed",
-)
-"""Every hook there is. The order is part of the recording format: add new ones at the end."""
 
 
 class Event(NamedTuple):
@@ -47,7 +34,7 @@ class Event(NamedTuple):
     ``t_ns``      when, in nanoseconds of this process's monotonic clock
     ``session``   the ZooKeeper session id; 0 if there is none (yet)
     ``actor``     who ran the script
-    ``recipe``    the recipe the script belongs to; "" for a bare step
+    ``recipe``    the recipe the script belongs to; "" for a bare step or script
     ``path``      the node it is about; "" for ``session_changed``
     ``kind``, ``zxid``, ``cause``, ``duration`` (in ns) depend on the hook; what a hook does not
     use is "" or 0:
@@ -62,13 +49,24 @@ class Event(NamedTuple):
     watch_fired      created, deleted, changed,
                      child, none (connection lost)
     woke             kind of the fire                            path of the fire  time waited
-    acquired         "", reentrant, persistent      czxid of it                    time waited
-    released                                        czxid of it                    time held
-    lost                                            czxid of it  why               time held
+    wakeup_ended     useful, again (it waits once                path of the fire  time since the
+                     more), failed                                                 wakeup
+    acquired         "", reentrant, persistent      of the mark                    time waited
+    released                                        of the mark                    time held
+    led              "", persistent                 of the mark                    time waited
+    unled                                           of the mark                    time led
+    entered, left    as the recipe says             of the mark                    time waited
+    put, taken, done as the recipe says             of the mark                    time waited
+    value            the value after                of the mark  the value before  time waited
+    cached           created, changed, deleted      of the mark                    time waited
+    lost             acquired, led                  of the mark  why               time held
     step             class name of the step         of the reply error class or "" request latency
     session_changed  connected, suspended, lost,
                      closed
     ================ ============================== ============ ================= ==============
+
+    "Time waited" by a mark is the time since the run that marks began. The zxid of a mark is the
+    czxid of the node that is held, led, entered or put, and the mzxid of a value or a cached node.
     """
 
     t_ns: int
@@ -95,7 +93,7 @@ class Instrument:
     """
 
     def node_created(self, event: Event) -> None:
-        """A create succeeded. If its reply was lost: told when its recipe finds the node."""
+        """A create succeeded. If its reply was lost, this comes when its recipe finds the node."""
 
     def node_deleted(self, event: Event) -> None:
         """A delete succeeded."""
@@ -113,16 +111,53 @@ class Instrument:
         """An actor got its hold."""
 
     def released(self, event: Event) -> None:
-        """An actor gave its hold back."""
+        """An actor gives its hold back."""
 
     def lost(self, event: Event) -> None:
-        """A hold ended without being given back: its session is over or its node is gone."""
+        """A hold or a lead ended without being given back: its session is over, or nothing proves
+        any more that it lives."""
 
     def step(self, event: Event) -> None:
         """A step was answered, well or with an error."""
 
     def session_changed(self, event: Event) -> None:
         """The session went into another state."""
+
+    def wakeup_ended(self, event: Event) -> None:
+        """It is known what a wakeup was good for. It was *useful* if the run it woke then ended
+        with a result, or gained something (see `zkkit.steps.GAINS`). It was not if the run waits
+        again, fails or is interrupted first. ``t_ns - duration`` is the ``t_ns`` of the wakeup."""
+
+    def led(self, event: Event) -> None:
+        """An actor became the leader."""
+
+    def unled(self, event: Event) -> None:
+        """A leader gives its lead back."""
+
+    def entered(self, event: Event) -> None:
+        """An actor went in: through a barrier, into a group."""
+
+    def left(self, event: Event) -> None:
+        """An actor that had entered went out."""
+
+    def put(self, event: Event) -> None:
+        """An actor put an item into a queue."""
+
+    def taken(self, event: Event) -> None:
+        """An actor took an item out of a queue."""
+
+    def done(self, event: Event) -> None:
+        """An actor is done with an item that it took."""
+
+    def value(self, event: Event) -> None:
+        """An actor read or wrote a value."""
+
+    def cached(self, event: Event) -> None:
+        """A cache took over a change from the servers."""
+
+
+HOOK_NAMES = tuple(name for name in vars(Instrument) if not name.startswith("_"))
+"""Every hook there is. The order is part of the recording format: add new ones at the end."""
 
 
 class Hooks:
@@ -134,16 +169,9 @@ class Hooks:
 
     __slots__ = ("_lock", "_members", *HOOK_NAMES)
 
-    node_created: tuple[Hook, ...]
-    node_deleted: tuple[Hook, ...]
-    watch_set: tuple[Hook, ...]
-    watch_fired: tuple[Hook, ...]
-    woke: tuple[Hook, ...]
-    acquired: tuple[Hook, ...]
-    released: tuple[Hook, ...]
-    lost: tuple[Hook, ...]
-    step: tuple[Hook, ...]
-    session_changed: tuple[Hook, ...]
+    if TYPE_CHECKING:  # the slots have them
+
+        def __getattr__(self, name: str) -> tuple[Hook, ...]: ...
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

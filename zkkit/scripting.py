@@ -1,16 +1,22 @@
-"""What recipes are made of: the `Recipe` base class and the `@script` descriptors.
+"""What recipes are made of: the bases `InSession` and `Recipe`, and the `@script` methods.
 
 A recipe belongs to a session and its public methods are scripts. On a blocking session calling
 such a method runs the script and gives the result; on an asyncio session it gives a coroutine.
-Inside another script the same method is used by `yield from Recipe.method.of(recipe, ...)`.
+Inside another script the same method is used by `yield from recipe.method.of(...)`.
 
     class Door(Recipe[S]):
         @script
-        def open(self) -> Script[bool]: ...
+        def open(self) -> Script[int]: ...
+        @timed_script
+        def enter(self, timeout: float | None = None) -> Script[str]: ...
+        @timed_script(otherwise=False)
+        def wait(self, timeout: float | None = None) -> Script[bool]: ...
 
-    Door(session, "/door").open()              # bool, on zkkit.connect
-    await Door(session, "/door").open()        # bool, on zkkit.aio.connect
-    yield from Door.open.of(door)              # in a script
+    door.open()                       # int, on zkkit.connect
+    await door.open()                 # int, on zkkit.aio.connect
+    yield from door.open.of()         # int, in a script
+    door.enter(timeout=2)             # str | None: None after the deadline
+    door.wait(timeout=2)              # bool: False after the deadline
 
 The type parameter says which of the two worlds a recipe lives in; nothing else differs.
 """
@@ -20,7 +26,16 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Hashable
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    overload,
+)
 
 from . import paths
 from .errors import NotASession, NotAStep, TimedOut, WrongWith
@@ -30,18 +45,33 @@ from .steps import Script, Step, Within
 LONGEST_TIMEOUT = 1_000_000_000
 """Seconds; threads cannot wait for very much longer."""
 
+RAISE: Any = object()
+"""What `run_script` is given as `otherwise` if a passed deadline is to raise DeadlineExceeded."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+D = TypeVar("D")
 
 
 class AnySession(ABC):
     """What a recipe may ask of its session outside of scripts."""
 
+    retry: RetryPolicy
+    """How often recipes begin again."""
+    node_data: bytes
+    """What recipes write into their nodes unless told otherwise."""
+
     @abstractmethod
     def run_script(
-        self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
+        self, body: Script[Any], *, timeout: float | None, owner: InSession[Any], otherwise: Any
     ) -> Any:
-        """Run `body`; with `give_up` a passed deadline gives None instead of raising."""
+        """Run `body`, a script of `owner`'s. After the deadline give `otherwise`, or raise
+        DeadlineExceeded if that is RAISE."""
+
+    @abstractmethod
+    def begin_script(self, body: Script[Any], *, owner: InSession[Any]) -> None:
+        """Run `body`, a script of `owner`'s, in the background: nobody waits for it."""
 
     @abstractmethod
     def actor(self) -> Hashable:
@@ -61,16 +91,6 @@ class AnySession(ABC):
     @abstractmethod
     def noted(self, key: Hashable) -> Any:
         """What scripts have noted under this key; only for showing it."""
-
-    @property
-    @abstractmethod
-    def retry(self) -> RetryPolicy:
-        """The policy for beginning again."""
-
-    @property
-    @abstractmethod
-    def node_data(self) -> bytes:
-        """What recipes write into their nodes unless told otherwise."""
 
 
 class Blocking(AnySession):
@@ -97,17 +117,28 @@ def not_async_with(what: object) -> WrongWith:
 S = TypeVar("S", bound=AnySession, covariant=True)
 
 
-def check_session(given: object) -> None:
+def check_session(session: object) -> None:
     """Raise NotASession unless this is one."""
-    if not isinstance(given, AnySession):
-        if hasattr(given, "__aenter__"):
+    if not isinstance(session, AnySession):
+        if hasattr(session, "__aenter__"):
             way_out = "`async with zkkit.aio.connect(hosts) as session:` opens it"
         else:
             way_out = "`with zkkit.connect(hosts) as session:` opens one"
-        raise NotASession(f"{given!r} is no session", hint=way_out)
+        raise NotASession(f"{session!r} is no session", hint=way_out)
 
 
-class Recipe(Generic[S]):
+class InSession(Generic[S]):
+    """Base of what lives in a session and has scripts for methods: recipes, and what they give."""
+
+    session: S
+
+    @property
+    def recorded_as(self) -> str:
+        """What records call it."""
+        return type(self).__name__
+
+
+class Recipe(InSession[S]):
     """Base of all recipes: a session and a validated path."""
 
     def __init__(self, session: S, path: str) -> None:
@@ -115,94 +146,154 @@ class Recipe(Generic[S]):
         self.session = session
         self.path = paths.validate(path)
 
-    @property
-    def recorded_as(self) -> str:
-        """What records call the recipe. (What a recipe gives, a hold say, goes by its name.)"""
-        return type(self).__name__
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}>"
 
 
-class Returnable(ABC):
-    """A result that must be given back if nobody took it."""
+class Returnable(InSession[S], ABC):
+    """What a recipe gives and wants back: a hold, say. If nobody took it, it is given back. It has
+    scripts for methods, too, and records call it by its recipe's name."""
+
+    def __init__(self, recipe: InSession[S], path: str) -> None:
+        self.session = recipe.session
+        self.path = path
+        self._recipe = recipe
+
+    @property
+    def recorded_as(self) -> str:
+        return self._recipe.recorded_as
 
     @abstractmethod
     def give_back(self) -> Script[Any]:
         """The script that undoes what made this result."""
 
 
-class script(Generic[P, R]):
+class ScriptMethod(Generic[P, R_co]):
+    """A script method of one object: call it, or use it in another script by `of`."""
+
+    __slots__ = ("_owner", "_script")
+
+    def __init__(self, script: script[P, R_co], owner: InSession[Any]) -> None:
+        self._script = script
+        self._owner = owner
+
+    def of(self, *args: P.args, **kwargs: P.kwargs) -> Script[R_co]:
+        """The script itself, to be used inside another script."""
+        return self._script.begin(self._owner, args, kwargs)
+
+    if not TYPE_CHECKING:  # which of the two below it is, only the type checker needs to know
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return self._script.run(self._owner, args, kwargs)
+
+        __name__ = property(lambda self: self._script.__name__)
+        __doc__ = property(lambda self: self._script.__doc__)
+
+
+class BlockingMethod(ScriptMethod[P, R_co]):
+    """Of an object in a blocking session: a call gives the result."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...  # type: ignore[empty-body]
+
+
+class AwaitingMethod(ScriptMethod[P, R_co]):
+    """Of an object in an asyncio session: a call gives a coroutine."""
+
+    def __call__(  # type: ignore[empty-body]
+        self, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R_co]: ...
+
+
+class script(Generic[P, R_co]):
     """Make a generator method callable in both worlds."""
 
-    def __init__(self, function: Callable[Concatenate[Any, P], Script[R]]) -> None:
+    def __init__(self, function: Callable[Concatenate[Any, P], Script[R_co]]) -> None:
         self.function = function
+        self._otherwise: Any = RAISE
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__wrapped__ = function
 
-    def of(self, recipe: Recipe[Any], *args: P.args, **kwargs: P.kwargs) -> Script[R]:
-        """The script itself, to be used inside another script."""
-        return self.function(recipe, *args, **kwargs)
-
     @overload
-    def __get__(self, recipe: None, owner: type[Any]) -> script[P, R]: ...
+    def __get__(self, owner: None, kind: type[Any]) -> script[P, R_co]: ...
     @overload
-    def __get__(self, recipe: Recipe[Blocking], owner: type[Any]) -> Callable[P, R]: ...
+    def __get__(self, owner: InSession[Blocking], kind: type[Any]) -> BlockingMethod[P, R_co]: ...
     @overload
-    def __get__(
-        self, recipe: Recipe[Awaiting], owner: type[Any]
-    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
-    def __get__(self, recipe: Recipe[Any] | None, owner: type[Any]) -> Any:
-        if recipe is None:
-            return self
+    def __get__(self, owner: InSession[Awaiting], kind: type[Any]) -> AwaitingMethod[P, R_co]: ...
+    @overload
+    def __get__(self, owner: InSession[AnySession], kind: type[Any]) -> ScriptMethod[P, R_co]: ...
+    def __get__(self, owner: InSession[Any] | None, kind: type[Any]) -> Any:
+        return self if owner is None else ScriptMethod(self, owner)
 
-        def run(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return self._start(recipe, *args, **kwargs)
-
-        run.__name__, run.__doc__ = self.__name__, self.__doc__
-        return run
-
-    def _start(self, recipe: Recipe[Any], *args: P.args, **kwargs: P.kwargs) -> Any:
-        body = self.function(recipe, *args, **kwargs)
-        return recipe.session.run_script(body, timeout=None, recipe=recipe, give_up=False)
-
-
-class timed_script(script[P, R]):
-    """A script with a `timeout` parameter: a deadline for the whole call, after which it gives
-    None. The runner keeps it (even with frozen servers); the generator need not look at it."""
-
-    def __init__(self, function: Callable[Concatenate[Any, P], Script[R]]) -> None:
-        super().__init__(function)
-        names = list(inspect.signature(function).parameters)
-        self._position = names.index("timeout") - 1  # without self
-
-    def of(self, recipe: Recipe[Any], *args: P.args, **kwargs: P.kwargs) -> Script[R]:
+    def begin(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Script[Any]:
+        """The script, to be used inside another one."""
         timeout = self._timeout(args, kwargs)
-        body = self.function(recipe, *args, **kwargs)
-        return body if timeout is None else _or_none(timeout, body)
+        body = self.function(owner, *args, **kwargs)
+        return body if timeout is None else _within(timeout, body, self._otherwise)
 
-    def _start(self, recipe: Recipe[Any], *args: P.args, **kwargs: P.kwargs) -> Any:
+    def run(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Have the owner's session run the script."""
         timeout = self._timeout(args, kwargs)
-        body = self.function(recipe, *args, **kwargs)
-        return recipe.session.run_script(body, timeout=timeout, recipe=recipe, give_up=True)
+        body = self.function(owner, *args, **kwargs)
+        return owner.session.run_script(
+            body, timeout=timeout, owner=owner, otherwise=self._otherwise
+        )
 
     def _timeout(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float | None:
-        given = args[self._position] if len(args) > self._position else kwargs.get("timeout")
-        return checked_timeout(given)
-
-
-def checked_timeout(given: Any) -> float | None:
-    """A deadline as a caller may give it: seconds, or None for never."""
-    if given is None:
         return None
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not number or not 0 <= given <= LONGEST_TIMEOUT:  # nan is not
+
+
+class _TimedScript(script[P, R_co]):
+    """A script with a deadline for the whole call, after which it gives `otherwise`."""
+
+    def __init__(
+        self, function: Callable[Concatenate[Any, P], Script[Any]], otherwise: Any
+    ) -> None:
+        super().__init__(function)
+        parameters = inspect.signature(function).parameters
+        if "timeout" not in parameters:
+            raise TypeError(
+                f"{function.__qualname__} is a timed script but has no parameter `timeout`: add "
+                "`timeout: float | None = None`, or make it a plain @script"
+            )
+        timeout = parameters["timeout"]
+        by_name = timeout.kind is inspect.Parameter.KEYWORD_ONLY
+        self._position = None if by_name else list(parameters).index("timeout") - 1  # without self
+        self._default = None if timeout.default is inspect.Parameter.empty else timeout.default
+        self._otherwise = otherwise
+
+    def _timeout(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float | None:
+        if self._position is not None and len(args) > self._position:
+            return checked_timeout(args[self._position])
+        return checked_timeout(kwargs.get("timeout", self._default))
+
+
+@overload
+def timed_script(function: Callable[Concatenate[Any, P], Script[R]], /) -> script[P, R | None]: ...
+@overload
+def timed_script(
+    *, otherwise: D
+) -> Callable[[Callable[Concatenate[Any, P], Script[R]]], script[P, R | D]]: ...
+def timed_script(function: Any = None, /, *, otherwise: Any = None) -> Any:
+    """A script with a `timeout` parameter: a deadline for the whole call, after which it gives
+    None, or what is given as `otherwise`. The runner keeps the deadline (even with frozen servers);
+    the generator need not look at it."""
+    if function is not None:
+        return _TimedScript(function, None)
+    return lambda function: _TimedScript(function, otherwise)
+
+
+def checked_timeout(timeout: Any) -> float | None:
+    """A deadline as a caller may give it: seconds, or None for never."""
+    if timeout is None:
+        return None
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not number or not 0 <= timeout <= LONGEST_TIMEOUT:  # nan is not
         raise ValueError(
             f"timeout must be a number of seconds from 0 to {LONGEST_TIMEOUT:,}, or None for no "
-            f"deadline, not {given!r}"
+            f"deadline, not {timeout!r}"
         )
-    return float(given)
+    return float(timeout)
 
 
 def as_script(body: Any) -> Script[Any]:
@@ -217,11 +308,11 @@ def as_script(body: Any) -> Script[Any]:
     )
 
 
-def _or_none(timeout: float, body: Script[R]) -> Script[Any]:
+def _within(timeout: float, body: Script[Any], otherwise: Any) -> Script[Any]:
     try:
         return (yield Within(timeout, body))
     except TimedOut:
-        return None
+        return otherwise
 
 
 def name_of(body: Script[Any]) -> str:
@@ -232,6 +323,14 @@ def name_of(body: Script[Any]) -> str:
         return repr(body)
     line = frame.f_lineno if frame is not None else code.co_firstlineno
     return f"{code.co_qualname} ({code.co_filename}:{line})"
+
+
+def innermost(body: Script[Any]) -> Script[Any]:
+    """The script that this one stands in by `yield from`, or itself."""
+    inner: Any = getattr(body, "gi_yieldfrom", None)
+    while hasattr(inner, "gi_yieldfrom") and inner.gi_code is not Step.__iter__.__code__:
+        body, inner = inner, inner.gi_yieldfrom
+    return body
 
 
 class BackgroundActor(NamedTuple):

@@ -10,18 +10,29 @@ is exactly typed. A plain `yield` does the same at run time.
 
 Requests          Create Delete Get Set Exists Children Multi Sync Watch
 Flights           Together
-Waiting           Wait Within
-Other actors      Spawn Stop Call
+Waiting           Wait Heard Within
+Other actors      Spawn Stop Call Notify Employ Dismiss
 The impure world  Guid Now Random SessionId Actor
-The session       Note Look Mark
+The session       Remember Recall Mark Proved StillHeld
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum, StrEnum
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, overload
+from functools import update_wrapper
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    overload,
+)
 
 from .errors import ZkkitError
 
@@ -29,7 +40,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 A = TypeVar("A")
 B = TypeVar("B")
-C = TypeVar("C")
+T = TypeVar("T")
 
 Script: TypeAlias = Generator["Step[Any]", Any, R]
 """What a script is: yields steps, is sent results, returns an R."""
@@ -43,6 +54,22 @@ class Step(Generic[R_co]):
     def __iter__(self) -> Generator[Step[Any], Any, R_co]:
         result: R_co = yield self
         return result
+
+
+def _quickly_made(kind: type[T]) -> type[T]:
+    """The same frozen dataclass with a constructor that takes two thirds of the time, for the steps
+    that all recipes are made of: it sets the slots themselves, where the one that dataclasses write
+    calls `object.__setattr__` with the name of each field."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    lines = [f" set_{name}(self, {name})" for name in names]
+    if hasattr(kind, "__post_init__"):
+        lines.append(" self.__post_init__()")
+    scope: dict[str, Any] = {f"set_{name}": getattr(kind, name).__set__ for name in names}
+    exec("\n".join([f"def __init__(self, {', '.join(names)}):", *lines]), scope)
+    made = scope["__init__"]
+    made.__defaults__ = kind.__init__.__defaults__
+    kind.__init__ = update_wrapper(made, kind.__init__)  # type: ignore[method-assign]
+    return kind
 
 
 # --- results --------------------------------------------------------------------------
@@ -117,9 +144,8 @@ class Mode(Enum):
     PERSISTENT_TTL = 5
     PERSISTENT_SEQUENTIAL_TTL = 6
 
-    @property
-    def has_ttl(self) -> bool:
-        return self in (Mode.PERSISTENT_TTL, Mode.PERSISTENT_SEQUENTIAL_TTL)
+    def __init__(self, flag: int) -> None:
+        self.has_ttl = flag in (5, 6)
 
 
 # --- requests -------------------------------------------------------------------------
@@ -132,13 +158,17 @@ class Request(Step[R_co]):
     path: str
 
 
+_BYTES = (bytes, bytearray, memoryview)
+
+
 def check_data(whose: str, data: object) -> None:
     """Raise TypeError unless this can be the data of a node."""
-    if not isinstance(data, bytes | bytearray | memoryview):
+    if not isinstance(data, _BYTES):
         way_out = ": use text.encode()" if isinstance(data, str) else ""
         raise TypeError(f"the data of {whose} must be bytes, not {data!r:.40}{way_out}")
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Create(Request[Node]):
     """Create a node. `acl=None` means the session's; `ttl_ms` goes with the TTL modes only."""
@@ -155,6 +185,7 @@ class Create(Request[Node]):
         check_data(self.path, self.data)
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Delete(Request[None]):
     """Delete a node, if its version fits (-1: any)."""
@@ -163,6 +194,7 @@ class Delete(Request[None]):
     version: int = -1
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Get(Request[Data]):
     """Read a node. A watch is set only if the node is there."""
@@ -171,6 +203,7 @@ class Get(Request[Data]):
     watch: bool = False
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Set(Request[Stat]):
     """Write a node, if its version fits (-1: any)."""
@@ -183,6 +216,7 @@ class Set(Request[Stat]):
         check_data(self.path, self.data)
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Exists(Request["Stat | None"]):
     """Look whether a node is there. A watch is set in either case: a node that never
@@ -192,6 +226,7 @@ class Exists(Request["Stat | None"]):
     watch: bool = False
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Children(Request[tuple[str, ...]]):
     """The names of a node's children, in no order."""
@@ -292,6 +327,12 @@ class Wait(Step[Fire]):
     """Wait until a watch of this run fires (or has fired and was not yet taken)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Heard(Step[tuple[Fire, ...]]):
+    """All that watches of this run have told and `Wait` has not given yet, perhaps nothing: for who
+    has many watches, and looks at all that fired in one flight. It does not wait."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Within(Step[R]):
     """Run `body`, a script or a step, for at most `seconds`. Then it is cancelled: `Cancelled` is
@@ -337,6 +378,57 @@ class Call(Step[Any]):
         object.__setattr__(self, "args", args)
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class Notify(Step[None]):
+    """Have user code run as `Call` does, in the same order, without waiting for it: its result is
+    dropped, and what it raises is logged."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def __init__(self, function: Callable[..., Any], *args: Any) -> None:
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "args", args)
+
+
+class Employment(NamedTuple):
+    """What the session's table has of user code that is an actor of its own: who it is (None: it
+    has not begun), whether it was asked to stop, and whether it has ended."""
+
+    actor: Hashable = None
+    dismissed: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Employ(Step[None]):
+    """Let user code run as an actor of its own: in a thread or greenlet, or on asyncio as a task.
+    It may take as long as it likes; nobody waits for it. It is called as `function(stop, *args)`,
+    where `stop` is an event (`is_set`, `wait`) that is set when it is dismissed.
+
+    The table has an `Employment` under `key` from now on, so that `Recall(key, watch=True)` tells
+    when it has ended. Forget it then: `Remember(key, None)`. What it raises is logged. It outlives
+    the script that asked for it, and its session.
+    """
+
+    key: Hashable
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def __init__(self, key: Hashable, function: Callable[..., Any], *args: Any) -> None:
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "args", args)
+
+
+@dataclass(frozen=True, slots=True)
+class Dismiss(Step[None]):
+    """Ask the user code that is employed under `key` to stop: its event is set, and on asyncio its
+    task is cancelled, once. Nothing happens if it has ended, or was asked before."""
+
+    key: Hashable
+
+
 # --- the impure world, as steps -------------------------------------------------------
 
 
@@ -371,32 +463,40 @@ class Proved(Step[None]):
     what a server that lags, or a leader that was deposed, shows us may be old."""
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class StillHeld(Step[bool]):
     """Whether a node marked as acquired in that session (0: it outlives sessions) surely is still
-    held, by the session's own clocks."""
+    held, by the session's own clocks. With `watch` this run is woken when that may have ended
+    without its doing."""
 
     session_id: int
     path: str
     zxid: int
+    watch: bool = False
 
 
 # --- what outlives a script -----------------------------------------------------------
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
-class Note(Step[None]):
+class Remember(Step[None]):
     """Write `value` under `key` into the session's table; None forgets the key."""
 
     key: Hashable
     value: Any
 
 
+@_quickly_made
 @dataclass(frozen=True, slots=True)
-class Look(Step[Any]):
-    """What the session's table has under `key`, or None."""
+class Recall(Step[Any]):
+    """What the session's table has under `key`, or None. With `watch` this run is woken when
+    somebody remembers something there: once, as by a watch on a node, but nothing goes to a
+    server."""
 
     key: Hashable
+    watch: bool = False
 
 
 class Tally(Protocol):
@@ -405,19 +505,54 @@ class Tally(Protocol):
     def count(self, what: str, kind: str, duration_ns: int) -> None: ...
 
 
+Word: TypeAlias = Literal[
+    "acquired", "released", "led", "unled", "entered", "left", "put", "taken", "done", "value",
+    "cached", "gave up", "found",
+]  # fmt: skip
+"""What a recipe can mark."""
+
+GAINS = frozenset({"acquired", "led", "entered", "taken", "value", "cached"})
+"""The words by which a run says that it got what it waited for."""
+
+ENDED_BY = {"acquired": "released", "led": "unled", "entered": "left"}
+"""The words that begin a span of time, each with the word that ends it."""
+
+
+@_quickly_made
 @dataclass(frozen=True, slots=True)
 class Mark(Step[None]):
-    """Tell the hooks that a node was acquired or is about to be released, and the tally, if any,
-    these and that an attempt was given up. "found": a node that this run created, and did not know
-    so far, since the reply was lost.
+    """Tell the hooks, and the tally if there is one, what the runner cannot know: it knows steps,
+    and the recipe knows what they mean.
 
-    The runner knows steps, not recipes: what only the recipe can know, it marks. `kind` is
-    "reentrant" for one more acquire of what is held, "persistent" for a node that outlives the
-    session it was acquired in.
+        acquired, released   a hold began, or is about to be given back. `kind` "reentrant": one
+                             more acquire of what is held; "persistent": the node outlives the
+                             session it was acquired in
+        led, unled           the same for a lead. The session watches over holds and leads: if it
+                             is lost, so are they, and the hook `lost` says so. `kind` of unled
+                             "lost": it was not given back, it is in doubt or taken away
+        entered, left        the actor went in (through a barrier, into a group), or came out
+        put, taken, done     an item was put into a queue, taken out, worked off
+        value                a value was read or written: `kind` is the value after, `before` the
+                             value before, both as text
+        cached               a cache took over a change: `kind` is created, changed or deleted
+        gave up              an attempt ended without a grant; for the tally only
+        found                this run created the node, and learns it only now, since the reply was
+                             lost
+
+    `path` is the node it is about. `zxid` is the node's czxid; of a value or a cached node it is
+    the mzxid.
     """
 
-    what: Literal["acquired", "released", "gave up", "found"]
+    what: Word
     path: str
     zxid: int
     kind: str = ""
     tally: Tally | None = None
+    before: str = ""
+
+    def __post_init__(self) -> None:
+        if self.what not in _WORDS:
+            raise ValueError(f"Mark({self.what!r}): the words are {', '.join(get_args(Word))}")
+
+
+_WORDS = frozenset(get_args(Word))
