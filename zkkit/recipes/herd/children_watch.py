@@ -12,15 +12,14 @@ turn. Correct, and a herd. A design to compare, not one to use: ReentrantLock co
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...paths import protected
 from ...scripting import S, script
-from ...steps import Node, Script
+from ...steps import Children, Guid, Node, Proved, Script, Wait
+from ..line import Line, first_in_line
 from ..locks.hold import Hold
-from ..locks.line import CURATOR, Line
+from ..locks.layouts import CURATOR
 from ..locks.owned import OwnedLock
-from ..locks.rules import first_in_line
-from ..shared import delete_surely
+from ..shared import create_protected, list_children, withdraw
 
 KIND = CURATOR.exclusive
 
@@ -28,14 +27,27 @@ KIND = CURATOR.exclusive
 class ChildrenWatchLock(OwnedLock[S]):
     """A line that everybody watches as a whole: a herd at every release and every arrival."""
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
         line = Line(self.path, (KIND,))
-        wait_turn = line.by_parent(first_in_line, blocking)
-        data = self.session.node_data
-        return (yield from line.enter(KIND, wait_turn, data=data, watch=True))
-
-    def _let_go(self, hold: Hold[Any]) -> Script[None]:
-        return delete_surely(hold.path)
+        name = protected((yield from Guid()), KIND)
+        node: Node | None = None
+        try:
+            listing = Children(self.path, watch=True)
+            node, names = yield from create_protected(
+                self.path, name, listing, data=self.session.node_data
+            )
+            while not (turn := first_in_line(line.ahead_of(node, names))).mine and blocking:
+                yield from Wait()
+                # The herd: everybody watches all children, and is woken by every change.
+                names = yield from list_children(self.path, watch=True)
+            if turn.mine:
+                yield from Proved()  # what a server that lags shows us may be old
+                return Hold(self, node)
+        except BaseException as ended:
+            yield from withdraw(self.path, name, node, after=ended)
+            raise
+        yield from withdraw(self.path, name, node)
+        return None
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:

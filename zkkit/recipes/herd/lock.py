@@ -18,31 +18,15 @@ not make it ours: `hold.transaction` is refused. Not reentrant. Curator has no s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...errors import Cancelled, ConnectionLost, NodeExists, NoNode, SessionLost, ZkkitError
+from ...errors import Cancelled, ConnectionLost, NoNode, SessionLost
 from ...paths import join
 from ...scripting import S
-from ...steps import (
-    Create,
-    Data,
-    Delete,
-    Get,
-    Guid,
-    Mark,
-    Mode,
-    Node,
-    Proved,
-    Script,
-    SessionId,
-    Sync,
-    Together,
-    Wait,
-)
+from ...steps import Delete, Guid, Proved, Script
 from ..locks.hold import Hold
 from ..locks.owned import OwnedLock
-from ..shared import create_with_parents, surely
+from ..shared import create_if_free, delete_ours, wait_for_change
 
 NAME = "lock"
 
@@ -52,71 +36,32 @@ class HerdLock(OwnedLock[S]):
 
     unique_names: ClassVar[bool] = False
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
         guid = (yield from Guid()).encode()
         path = join(self.path, NAME)
         try:
-            while True:
-                node = yield from self._try(path, guid)
-                if node is not None or not blocking:
-                    return node
-                try:
-                    yield from Get(path, watch=True)
-                    yield from Wait()
-                except (NoNode, ConnectionLost):
-                    pass  # it left before we looked, or we cannot know: try again
+            while (node := (yield from create_if_free(path, guid))) is None and blocking:
+                # The herd: everybody watches the same node, and is woken when it goes.
+                yield from wait_for_change(path)
+            if node is None:
+                return None
+            yield from Proved()  # what a server that lags shows us may be old
+            return Hold(self, node)
         except SessionLost:
             raise  # the node goes with its session
         except BaseException:
-            yield from _delete_own(path, lambda found: found.data == guid)
+            yield from delete_ours(path, lambda found: found.data == guid)
             raise
 
-    def _try(self, path: str, guid: bytes) -> Script[Node | None]:
-        """Create the node, or find out after a lost reply that we did; None: taken."""
-        (made,) = yield from create_with_parents(Create(path, guid, Mode.EPHEMERAL))
-        if isinstance(made, ConnectionLost):
-            found = yield from _find_own(path, lambda found: found.data == guid)
-            made = None if found is None else Node(path, found.stat)
-        if made is None or isinstance(made, NodeExists):
-            return None
-        if isinstance(made, ZkkitError):
-            raise made
-        yield from Proved()
-        return Node(*made)
-
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
+        # The name is fixed: a blind second delete could hit the next holder's node.
+        surely = delete_ours(hold.path, lambda found: found.stat.czxid == hold.czxid)
         try:
             yield from Delete(hold.path)
         except (NoNode, SessionLost):
             return
-        except (ConnectionLost, Cancelled) as unsure:
-            # The name is fixed: a blind second delete could hit the next holder's node.
-            yield from _delete_own(hold.path, lambda found: found.stat.czxid == hold.czxid)
-            if isinstance(unsure, Cancelled):
-                raise
-
-
-def _find_own(path: str, ours: Callable[[Data], bool]) -> Script[Data | None]:
-    """The lock node, if it is of this session and `ours` says so of it."""
-    while True:
-        try:
-            _, found = yield from Together(Sync(path), Get(path))
-            session = yield from SessionId()
-            if found.stat.ephemeral_owner != session or not ours(found):
-                return None
-            yield from Mark("found", path, found.stat.czxid)
-            return found
-        except NoNode:
-            return None
         except ConnectionLost:
-            continue
-
-
-def _delete_own(path: str, ours: Callable[[Data], bool]) -> Script[None]:
-    """Delete the lock node if it is ours, until that is certain."""
-
-    def attempt() -> Script[None]:
-        if (yield from _find_own(path, ours)) is not None:
-            yield from Delete(path)
-
-    return surely(attempt)
+            yield from surely
+        except Cancelled:
+            yield from surely
+            raise

@@ -11,18 +11,14 @@ everybody who waits. A design to compare with ReadWriteLock, not one to use.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...scripting import Recipe, S
-from ...steps import Node, Script
+from ...steps import Children, Guid, Node, Proved, Script, Wait
+from ..line import Line, Rule, behind_last, first_in_line
 from ..locks.hold import Hold
-from ..locks.line import Layout, Line
 from ..locks.owned import OwnedLock
-from ..locks.rules import Rule, behind_last, first_in_line
-from ..shared import delete_surely
+from ..shared import create_protected, list_children, withdraw
 
 READ, WRITE = "-R-", "-W-"
-LAYOUT = Layout(lambda guid, kind: guid + kind, exclusive=WRITE, read=READ, write=WRITE)
 
 
 class _Half(OwnedLock[S]):
@@ -30,17 +26,30 @@ class _Half(OwnedLock[S]):
 
     def __init__(self, session: S, path: str, kind: str, rule: Rule) -> None:
         super().__init__(session, path)
-        self._line = Line(self.path, (READ, WRITE), LAYOUT)
+        self._line = Line(self.path, (READ, WRITE))
         self._kind = kind
         self._rule = rule
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
-        wait_turn = self._line.by_parent(self._rule, blocking)
-        data = self.session.node_data
-        return (yield from self._line.enter(self._kind, wait_turn, data=data, watch=True))
-
-    def _let_go(self, hold: Hold[Any]) -> Script[None]:
-        return delete_surely(hold.path)
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
+        name = (yield from Guid()) + self._kind
+        node: Node | None = None
+        try:
+            listing = Children(self.path, watch=True)
+            node, names = yield from create_protected(
+                self.path, name, listing, data=self.session.node_data
+            )
+            while not (turn := self._rule(self._line.ahead_of(node, names))).mine and blocking:
+                yield from Wait()
+                # The herd: everybody watches all children, and is woken by every change.
+                names = yield from list_children(self.path, watch=True)
+            if turn.mine:
+                yield from Proved()  # what a server that lags shows us may be old
+                return Hold(self, node)
+        except BaseException as ended:
+            yield from withdraw(self.path, name, node, after=ended)
+            raise
+        yield from withdraw(self.path, name, node)
+        return None
 
 
 class HerdReadLock(_Half[S]):

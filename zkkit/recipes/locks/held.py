@@ -23,33 +23,6 @@ HA = TypeVar("HA", covariant=True)
 """... and on asyncio, once awaited."""
 
 
-class Acquirable(Recipe[S], Generic[S, HB, HA]):
-    """Something to acquire and to release."""
-
-    acquire: Any
-    release: Any
-
-    def __init__(self, session: S, path: str) -> None:
-        super().__init__(session, path)
-        self._block = HeldWithin(self, None)
-
-    def held(self, *, timeout: float | None = None) -> HeldWithin[S, HB, HA]:
-        """`with lock.held(timeout=2) as hold:` raises DeadlineExceeded instead of giving None."""
-        return HeldWithin(self, timeout)
-
-    def __enter__(self: Acquirable[Blocking, HB, Any]) -> HB:
-        return self._block.__enter__()
-
-    def __exit__(self: Acquirable[Blocking, Any, Any], *exc: object) -> None:
-        self._block.__exit__(*exc)
-
-    async def __aenter__(self: Acquirable[Awaiting, Any, HA]) -> HA:
-        return await self._block.__aenter__()
-
-    async def __aexit__(self: Acquirable[Awaiting, Any, Any], *exc: object) -> None:
-        await self._block.__aexit__(*exc)
-
-
 class HeldWithin(Generic[S, HB, HA]):
     """The lock for the length of a `with` block, or DeadlineExceeded.
 
@@ -103,3 +76,18 @@ class HeldWithin(Generic[S, HB, HA]):
 
     async def __aexit__(self: HeldWithin[Awaiting, Any, Any], *exc: object) -> None:
         await self._left().release()
+
+
+class Acquirable(Recipe[S], HeldWithin[S, HB, HA]):
+    """Something to acquire and to release; by itself it is a block without a deadline."""
+
+    acquire: Any
+    release: Any
+
+    def __init__(self, session: S, path: str) -> None:
+        Recipe.__init__(self, session, path)
+        HeldWithin.__init__(self, self, None)
+
+    def held(self, *, timeout: float | None = None) -> HeldWithin[S, HB, HA]:
+        """`with lock.held(timeout=2) as hold:` raises DeadlineExceeded instead of giving None."""
+        return HeldWithin(self, timeout)

@@ -18,47 +18,64 @@ that met nobody 3 and 1; in kazoo's layout 2 and 1.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from ...paths import join
 from ...scripting import S, script
-from ...steps import Node, Script
-from ..arguments import check_data
-from ..shared import delete_surely
+from ...steps import Children, Guid, Node, Proved, Script
+from ..arguments import checked_data
+from ..line import Line, first_in_line
+from ..shared import create_protected, saw_it_go, withdraw
 from .hold import Hold
+from .layouts import KAZOO, layout_named
 from .leases import Pool
-from .line import KAZOO, Line, layout_named
 from .owned import OwnedLock
-from .rules import first_in_line
+from .semaphore import take_leases
 
 
 class Lock(OwnedLock[S]):
     """A fair lock across processes; whoever has the hold may release it."""
 
-    bound: ClassVar[bool] = False
+    owner_only: ClassVar[bool] = False
 
     def __init__(
         self, session: S, path: str, *, layout: str = "curator", node_data: bytes | None = None
     ) -> None:
         super().__init__(session, path)
-        check_data(node_data)
-        self._node_data = session.node_data if node_data is None else node_data
+        self._node_data = checked_data(node_data, session.node_data)
         self._pool = Pool(self.path, 1)
         self._line: Line | None = None
         if layout_named(layout) is KAZOO:
-            self._line = Line(self.path, (KAZOO.exclusive, KAZOO.read), KAZOO)
+            # Not append-only: its readers may be writers that downgraded.
+            self._line = Line(self.path, (KAZOO.exclusive, KAZOO.read))
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
         if self._line is not None:
-            wait_turn = self._line.by_predecessor(first_in_line, blocking)
-            kind = KAZOO.exclusive
-            return (yield from self._line.enter(kind, wait_turn, data=self._node_data))
-        taken = yield from self._pool.take(1, self._node_data, blocking)
-        return None if taken is None else taken[0]
+            return (yield from self._stand_in_line(self._line, blocking))
+        taken = yield from take_leases(self._pool, 1, self._node_data, blocking)
+        return None if taken is None else Hold(self, taken[0])
 
-    def _let_go(self, hold: Hold[Any]) -> Script[None]:
-        return delete_surely(hold.path)
+    def _stand_in_line(self, line: Line, blocking: bool) -> Script[Hold[S] | None]:
+        """As kazoo does: the first in line holds."""
+        name = KAZOO.mark((yield from Guid()), KAZOO.exclusive)
+        node: Node | None = None
+        try:
+            node, names = yield from create_protected(
+                self.path, name, Children(self.path), data=self._node_data, parents=KAZOO.parents
+            )
+            while not (turn := first_in_line(line.ahead_of(node, names))).mine and blocking:
+                gone = yield from saw_it_go(join(self.path, turn.behind))
+                names = yield from line.look_again(node, turn, gone)
+            if turn.mine:
+                yield from Proved()
+                return Hold(self, node)
+        except BaseException as ended:
+            yield from withdraw(self.path, name, node, after=ended)
+            raise
+        yield from withdraw(self.path, name, node)
+        return None
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
         """The paths of the nodes that hold the lock or are next to, the holder's first."""
-        return (self._line or self._pool).participants()
+        return (self._line or self._pool.leases).participants()

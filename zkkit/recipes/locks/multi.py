@@ -10,7 +10,6 @@ locks beside them. It goes on after an error and then raises the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,34 +17,30 @@ from ...errors import NotOwner
 from ...scripting import (
     Awaiting,
     Blocking,
-    Recipe,
     Returnable,
     S,
     actor_name,
     script,
     timed_script,
 )
-from ...steps import Actor, Look, MultiOp, Note, Script, Stat
+from ...steps import Actor, MultiOp, Recall, Remember, Script, Stat
 from ..arguments import check_blocking
 from ..shared import all_of
+from ..tenure import guarded, still_held
 from .held import Acquirable
-from .hold import Hold, guarded
-from .owned import OwnedLock, still_held
+from .hold import Hold
+from .owned import OwnedLock
 from .reentrant import ReentrantLock
 
 
-class MultiHold(Recipe[S], Returnable):
+class MultiHold(Returnable[S]):
     """The holds of all locks of a MultiLock, in the order of their paths."""
 
-    def __init__(self, lock: MultiLock[S], holds: tuple[Hold[S], ...]) -> None:
-        self.session = lock.session
-        self.path = lock.path
-        self.holds = holds
-        self._lock = lock
+    _recipe: MultiLock[S]
 
-    @property
-    def recorded_as(self) -> str:
-        return self._lock.recorded_as
+    def __init__(self, lock: MultiLock[S], holds: tuple[Hold[S], ...]) -> None:
+        super().__init__(lock, lock.path)
+        self.holds = holds
 
     @property
     def grant(self) -> tuple[tuple[str, int], ...]:
@@ -71,23 +66,24 @@ class MultiHold(Recipe[S], Returnable):
     def check(self) -> Script[bool]:
         """Ask the server: are all our lock nodes still there?"""
         for hold in self.holds:
-            if not (yield from Hold.check.of(hold)):
+            if not (yield from hold.check.of()):
                 return False
         return True
 
     @script
     def release(self) -> Script[None]:
         """Release all of these holds, the last acquired first."""
-        yield from self._lock.release_hold(self)
+        yield from self._recipe.release_hold(self)
 
     @script
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
-        """Apply `ops`, all or nothing, and only if all lock nodes are still ours."""
+        """Apply `ops`, all or nothing, and only if all lock nodes are still ours. Raises as
+        `Hold.transaction`."""
         return guarded(self.holds, ops)
 
     def give_back(self) -> Script[Any]:
-        yield from self._lock.forget(self)
-        yield from all_of([hold.give_back for hold in reversed(self.holds)])
+        yield from self._recipe.forget(self)
+        yield from _give_back(self.holds)
 
     def __repr__(self) -> str:
         return f"<MultiHold {' '.join(map(repr, self.holds))}>"
@@ -104,7 +100,10 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
     """All of several locks, or none."""
 
     def __init__(self, session: S, locks: Sequence[str | OwnedLock[S]]) -> None:
-        """`locks`: paths, each of a ReentrantLock, or locks of this session."""
+        """`locks`: paths, each of a ReentrantLock, or locks of this session.
+
+        Raises ValueError if there are none, one is there twice, or one is something else.
+        """
         if isinstance(locks, str) or not isinstance(locks, Iterable):
             raise ValueError(f"a MultiLock takes a list of paths and locks, not {locks!r}")
         members: list[OwnedLock[S]] = [
@@ -131,48 +130,44 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
     def acquire(
         self, blocking: bool = True, timeout: float | None = None
     ) -> Script[MultiHold[S] | None]:
-        """Acquire all; None, and none of them, if one is not to be had (in time)."""
+        """Acquire all; None, and none of them, if one is not to be had (in time).
+
+        Raises what acquiring one of them raises; then none of them is held.
+        """
         check_blocking(blocking)
         return self._acquire(blocking)
 
     def _acquire(self, blocking: bool) -> Script[MultiHold[S] | None]:
-        while True:
-            holds = yield from self._acquire_all(blocking)
-            if holds is None:
-                return None
-            for hold in holds:
-                if not (yield from still_held(hold)):
-                    break
-            else:
-                hold_of_all = MultiHold(self, holds)
-                actor = yield from Actor()
-                yield from Note(self, (*(yield from self._taken()), Taken(actor, hold_of_all)))
-                return hold_of_all
-            # One was lost while we waited for the next: begin again, so that all are held together.
-            yield from all_of([hold.give_back for hold in reversed(holds)])
-
-    def _acquire_all(self, blocking: bool) -> Script[tuple[Hold[S], ...] | None]:
         actor = yield from Actor()
-        for lock in self.locks:  # all before the first is waited for: others may wait for the last
-            yield from lock.forsake(actor)
-        holds: list[Hold[S]] = []
-        try:
-            for lock in self.locks:
-                hold: Hold[S] | None = yield from type(lock).acquire.of(lock, blocking)
-                if hold is None:
-                    break
-                holds.append(hold)
-        except BaseException:
-            yield from all_of([hold.give_back for hold in reversed(holds)])
-            raise
-        if len(holds) == len(self.locks):
-            return tuple(holds)
-        yield from all_of([hold.give_back for hold in reversed(holds)])
-        return None
+        while True:
+            for lock in self.locks:  # before the first is waited for: others may wait for the last
+                yield from lock.forsake(actor)
+            holds: list[Hold[S]] = []
+            try:
+                for lock in self.locks:
+                    hold = yield from lock.acquire.of(blocking)
+                    if hold is None:
+                        break
+                    holds.append(hold)
+            except BaseException:
+                yield from _give_back(holds)
+                raise
+            if hold is not None and (yield from _all_held(holds)):
+                taken = MultiHold(self, tuple(holds))
+                yield from Remember(self, (*(yield from self._taken()), Taken(actor, taken)))
+                return taken
+            yield from _give_back(holds)
+            if hold is None:
+                return None
+            # One was lost while we waited for the next: begin again, so that all are held together.
 
     @script
     def release(self) -> Script[None]:
-        """Release what this actor acquired last by this MultiLock, and nothing else."""
+        """Release what this actor acquired last by this MultiLock, and nothing else.
+
+        Raises NotOwner if it acquired nothing by it; or the first error of those that releasing
+        them met, when all have been tried.
+        """
         actor = yield from Actor()
         for taken in reversed((yield from self._taken())):
             if taken.actor == actor:
@@ -185,10 +180,10 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
         actor = yield from Actor()
         for taken in (yield from self._taken()):
             if taken.hold.grant == hold.grant:
-                if taken.actor != actor and any(lock.bound for lock in self.locks):
+                if taken.actor != actor and any(lock.owner_only for lock in self.locks):
                     break
                 yield from self.forget(hold)
-                yield from all_of([partial(Hold.release.of, each) for each in hold.holds[::-1]])
+                yield from all_of([each.release.of for each in hold.holds[::-1]])
                 return
         raise self._not_owner(actor, "it was released already, or is another actor's")
 
@@ -202,10 +197,21 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
             if kept[number].hold.grant == hold.grant:
                 del kept[number]
                 break
-        yield from Note(self, tuple(kept) or None)
+        yield from Remember(self, tuple(kept) or None)
 
     def _taken(self) -> Script[tuple[Taken, ...]]:
-        return (yield from Look(self)) or ()
+        return (yield from Recall(self)) or ()
 
     def __repr__(self) -> str:
         return f"<MultiLock {' '.join(lock.path for lock in self.locks)}>"
+
+
+def _give_back(holds: Sequence[Hold[Any]]) -> Script[None]:
+    return all_of([hold.give_back for hold in reversed(holds)])
+
+
+def _all_held(holds: Sequence[Hold[Any]]) -> Script[bool]:
+    for hold in holds:
+        if not (yield from still_held(hold)):
+            return False
+    return True

@@ -21,24 +21,28 @@ been let in: then the actor stands in line as any reader does. **Upgrade** is re
 waits for the write lock would wait for itself; `UpgradeRefused` is raised instead.
 
 Both are reentrant and belong to the actor that acquired. Guarantees, faults and costs are those of
-ReentrantLock, with any number of readers for one holder. With `layout="kazoo"` the path is shared
+ReentrantLock, with any number of readers for one holder; but whoever is woken lists again, always:
+the read node of a downgrade comes in ahead of those who wait (see ../line.py), so a contended
+acquire is 3 flights. With `layout="kazoo"` the path is shared
 with kazoo's ReadLock and WriteLock (`<guid>__rlock__<number>`, `<guid>__lock__<number>`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...errors import UpgradeRefused
-from ...paths import split
-from ...scripting import Recipe, S, actor_name
-from ...steps import Actor, Look, Mode, Node, Note, Script
-from ..arguments import check_choice
+from ...paths import join, split
+from ...scripting import Recipe, S, actor_name, script
+from ...steps import Actor, Children, Guid, Mode, Node, Proved, Script
+from ..arguments import check_choice, checked_data
+from ..line import Line, Rule, behind_first, behind_last, first_in_line
+from ..shared import create_protected, saw_it_go, withdraw
 from .hold import Hold
-from .line import Names, layout_named
-from .linelock import LineLock
-from .rules import behind_first, behind_last, first_in_line
+from .layouts import Layout, layout_named
+from .owned import OwnedLock
+from .revoking import Revocation
 
 READER_RULES = {"last-writer": behind_last, "first-writer": behind_first}
 
@@ -58,27 +62,74 @@ class ReadWriteLock(Recipe[S]):
         super().__init__(session, path)
         check_choice("reader rule", reader_rule, tuple(READER_RULES))
         names = layout_named(layout)
-        kinds = (names.read, names.write)
-        self.write = WriteLock(
-            session, path, kind=names.write, kinds=kinds, rule=first_in_line, layout=names,
-            node_data=node_data,
-        )  # fmt: skip
+        reads = READER_RULES[reader_rule](names.write)
+        self.write = WriteLock(session, path, names, names.write, first_in_line, node_data)
         """The write lock: alone."""
-        self.read = ReadLock(
-            session, path, kind=names.read, kinds=kinds,
-            rule=READER_RULES[reader_rule](names.write), layout=names, node_data=node_data,
-        )  # fmt: skip
+        self.read = ReadLock(session, path, names, names.read, reads, node_data)
         """The read lock: with other readers."""
         self.read.writer, self.write.reader = self.write, self.read
 
 
-class WriteLock(LineLock[S]):
-    """The write half of a ReadWriteLock."""
+class _Half(OwnedLock[S]):
+    """What readers and writers have in common: they stand in one line, each by its own rule."""
 
     reentrant: ClassVar[bool] = True
+
+    def __init__(
+        self, session: S, path: str, layout: Layout, kind: str, rule: Rule, node_data: bytes | None
+    ) -> None:
+        super().__init__(session, path)
+        # Not append-only: a downgrade comes with an old number.
+        self._line = Line(self.path, (layout.read, layout.write))
+        self._layout = layout
+        self._kind = kind
+        self._rule = rule
+        self._revocation = Revocation(self, checked_data(node_data, session.node_data))
+
+    def _stand_in_line(self, blocking: bool) -> Script[Hold[S] | None]:
+        name = self._layout.mark((yield from Guid()), self._kind)
+        data = yield from self._revocation.node_data()
+        node: Node | None = None
+        try:
+            # Create our node and list all of them: one flight.
+            node, names = yield from create_protected(
+                self.path, name, Children(self.path), data=data, parents=self._layout.parents
+            )
+            while not (turn := self._rule(self._line.ahead_of(node, names))).mine and blocking:
+                # Watch nobody but the one that our rule names: no herd.
+                gone = yield from saw_it_go(join(self.path, turn.behind))
+                names = yield from self._line.look_again(node, turn, gone)
+            if turn.mine:
+                yield from Proved()  # what a server that lags shows us may be old
+                return (yield from self._revocation.listening(Hold(self, node)))
+        except BaseException as ended:
+            yield from withdraw(self.path, name, node, after=ended)
+            raise
+        yield from withdraw(self.path, name, node)
+        return None
+
+    def _closing(self, hold: Hold[Any]) -> Script[None]:
+        return self._revocation.end(hold)
+
+    @script
+    def on_revoke(self, callback: Callable[[], object]) -> Script[None]:
+        """Call back when somebody asks for the lock, until the next release. (As
+        `ReentrantLock.on_revoke`.)"""
+        return self._revocation.begin(callback)
+
+    @script
+    def participants(self) -> Script[tuple[str, ...]]:
+        """The paths of all contenders of this half, the first in line first."""
+        return self._line.participants(self._kind)
+
+
+class WriteLock(_Half[S]):
+    """The write half of a ReadWriteLock. Its `acquire` raises UpgradeRefused for who reads."""
+
     reader: ReadLock[S]
 
-    def _admit(self, actor: Hashable) -> Script[None]:
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
+        actor = yield from Actor()
         yield from self.reader.forsake(actor)
         reading = yield from self.reader.current(actor)
         if reading is not None:
@@ -88,49 +139,44 @@ class WriteLock(LineLock[S]):
                 path=self.path,
                 hint="release the read lock first, or take the write lock from the start",
             )
-
-    def number_of(self, hold: Hold[Any]) -> str:
-        """The number of a hold's node, as it is written."""
-        return hold.path.rpartition(self._kind)[2]
+        return (yield from self._stand_in_line(blocking))
 
 
-class ReadLock(LineLock[S]):
+class ReadLock(_Half[S]):
     """The read half of a ReadWriteLock."""
 
-    reentrant: ClassVar[bool] = True
     writer: WriteLock[S]
 
-    def _admit(self, actor: Hashable) -> Script[None]:
-        yield from self.writer.forsake(actor)
-
-    def _contend(self, blocking: bool) -> Script[Node | None]:
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
         actor = yield from Actor()
+        yield from self.writer.forsake(actor)
         writing = yield from self.writer.current(actor)
         if writing is not None:
-            node = yield from self._downgrade(writing.hold)
-            if node is not None:
-                return node
-        return (yield from super()._contend(blocking))
+            hold = yield from self._downgrade(writing.hold)
+            if hold is not None:
+                return hold
+        return (yield from self._stand_in_line(blocking))
 
-    def _downgrade(self, writing: Hold[Any]) -> Script[Node | None]:
+    def _downgrade(self, writing: Hold[Any]) -> Script[Hold[S] | None]:
         """A read node that stands where the writer stands: it has the writer's number in its name.
         None, and no such node, if the write node is gone: somebody deleted it, and another writer
         may have been let in."""
         written = split(writing.path)[1]
-
-        def still_there(node: Node, names: Names) -> Script[bool]:
-            yield from ()
-            return written in names  # listed after our node was created
-
-        name = self._kind + self.writer.number_of(writing)
-        data = yield from self._data()
-        node = yield from self._line.enter(name, still_there, data=data, mode=Mode.EPHEMERAL)
-        if node is not None:
-            yield from Note((self, "downgraded", node.path), writing.token)
-        return node
-
-    def _hold(self, node: Node, actor: Hashable) -> Script[Hold[S]]:
-        key = (self, "downgraded", node.path)
-        token = yield from Look(key)
-        yield from Note(key, None)
-        return Hold(self, node, node.stat.czxid if token is None else token)
+        number = written.rpartition(self.writer._kind)[2]
+        name = self._layout.mark((yield from Guid()), self._kind + number)
+        data = yield from self._revocation.node_data()
+        node: Node | None = None
+        try:
+            node, names = yield from create_protected(
+                self.path, name, Children(self.path), data=data, mode=Mode.EPHEMERAL,
+                parents=self._layout.parents,
+            )  # fmt: skip
+            if written in names:  # listed after our node was created
+                yield from Proved()
+                hold = Hold(self, node, writing.token)
+                return (yield from self._revocation.listening(hold))
+        except BaseException as ended:
+            yield from withdraw(self.path, name, node, after=ended)
+            raise
+        yield from withdraw(self.path, name, node)
+        return None

@@ -8,38 +8,55 @@
 1. Create a protected ephemeral sequential node and list the children, in one flight.
 2. Ours is first: held. Otherwise get the node just before ours, with a watch. (Get, not exists:
    a node that vanished meanwhile leaves no watch behind.)
-3. Woken, for whatever reason: list again and go to 2.
+3. Woken because that node, another session's, has gone, and no other was ahead of ours: held.
+   Numbers only grow, so nobody can have come in between. Woken for any other reason: list again
+   and go to 2.
 4. Release deletes the node, which wakes the one waiter behind it.
 
 Guarantees: at every zxid at most one session has been told that its node is first and still has
 it; grants in the order of creation; at most one waiter woken per release; a lost reply, a cancel,
 a deadline or a crash leaves neither a second contender nor an orphan. Not guaranteed: that a
 holder paused for longer than its session timeout notices before it acts. That is what
-`hold.valid`, `hold.token` and `hold.transaction` are for.
+`hold.valid`, `hold.token` and `hold.transaction` are for. Nor that one whose node somebody else
+deletes by hand notices: neither a holder, nor a waiter who is next in line, and is let in by
+step 3. `hold.check` and `hold.transaction` tell, and the next holder's token is greater.
 
 Timeout: our node is removed, the call gives None. Connection loss: outlived; the queue is read
 again after the reconnect. Expiry while waiting: begun again with a new node, as the retry policy
 allows. Expiry while holding: `hold.valid` is false and stays so, `hold.on_lost` is called.
 
 With `persistent=True` the node outlives its session: the hold stays valid through an expiry, and a
-holder that crashes keeps the lock for ever: somebody must delete its node by hand.
+holder that crashes keeps the lock for ever: somebody must delete its node by hand. So who waits
+there lists again each time, and begins again if its own node is not left.
 
-Cost: 2 flights for an uncontended acquire and release (3 where the parents are missing), 3 for a
-contended acquire. The token costs nothing.
+Where to read on: `acquire` is in owned.py (who holds what, reentry, beginning again) and calls
+`_contend` below; the scripts that `_contend` uses are in ../shared.py, down to the last step.
+
+Cost: 2 flights for an uncontended acquire and release (3 where the parents are missing), 2 for a
+contended acquire behind one other, 3 behind several: one after the release. The token costs
+nothing.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from ...scripting import S
-from ..arguments import check_callable, check_flag
-from .line import CURATOR
-from .linelock import LineLock
-from .rules import Rule, first_in_line
+from ...paths import join
+from ...scripting import S, script
+from ...steps import Children, Guid, Mode, Node, Proved, Script
+from ..arguments import check_callable, check_flag, checked_data
+from ..line import Line, Rule, first_in_line
+from ..shared import create_protected, saw_it_go, withdraw
+from .hold import Hold
+from .layouts import CURATOR
+from .owned import OwnedLock
+from .revoking import Revocation
+
+KIND = CURATOR.exclusive
 
 
-class ReentrantLock(LineLock[S]):
+class ReentrantLock(OwnedLock[S]):
     """A fair lock across processes that its owner may acquire again (InterProcessMutex)."""
 
     reentrant: ClassVar[bool] = True
@@ -53,15 +70,55 @@ class ReentrantLock(LineLock[S]):
         persistent: bool = False,
         node_data: bytes | None = None,
     ) -> None:
+        super().__init__(session, path)
         check_callable("a rule", rule)
         check_flag("persistent", persistent)
-        kind = CURATOR.exclusive
-        super().__init__(
-            session,
-            path,
-            kind=kind,
-            kinds=(kind,),
-            rule=rule,
-            persistent=persistent,
-            node_data=node_data,
-        )
+        # A persistent node is removed by hand where its owner crashed, perhaps with all others: who
+        # waits there looks each time whether its own is left.
+        self._line = Line(self.path, (KIND,), append_only=not persistent)
+        self._rule = rule
+        self._persistent = persistent
+        self._revocation = Revocation(self, checked_data(node_data, session.node_data))
+
+    def _contend(self, blocking: bool) -> Script[Hold[S] | None]:
+        name = CURATOR.mark((yield from Guid()), KIND)
+        mode = Mode.PERSISTENT_SEQUENTIAL if self._persistent else Mode.EPHEMERAL_SEQUENTIAL
+        data = yield from self._revocation.node_data()
+        node: Node | None = None
+        try:
+            # Create our node and list all of them: one flight.
+            node, names = yield from create_protected(
+                self.path, name, Children(self.path), data=data, mode=mode
+            )
+            while not (turn := self._rule(self._line.ahead_of(node, names))).mine and blocking:
+                # The line that does away with the herd: we watch nobody but the one just ahead.
+                gone = yield from saw_it_go(join(self.path, turn.behind))
+                names = yield from self._line.look_again(node, turn, gone)
+            if turn.mine:
+                if not self._persistent:
+                    yield from Proved()  # what a server that lags shows us may be old
+                return (yield from self._revocation.listening(Hold(self, node)))
+        except BaseException as ended:
+            yield from withdraw(
+                self.path, name, node, after=ended, outlives_session=self._persistent
+            )
+            raise
+        yield from withdraw(self.path, name, node, outlives_session=self._persistent)
+        return None
+
+    def _closing(self, hold: Hold[Any]) -> Script[None]:
+        return self._revocation.end(hold)
+
+    @script
+    def on_revoke(self, callback: Callable[[], object]) -> Script[None]:
+        """Call back when somebody asks for the lock, until the next release.
+
+        Say it before acquiring (the node is then created empty, so that only a request shows in
+        it), or while holding.
+        """
+        return self._revocation.begin(callback)
+
+    @script
+    def participants(self) -> Script[tuple[str, ...]]:
+        """The paths of all contenders, the holder's first."""
+        return self._line.participants()

@@ -7,92 +7,86 @@ node of a revocable lock is created empty, as Curator's is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Hashable
-from typing import Any, overload
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
-from ...errors import ConnectionLost, NoNode, SessionLost
+from ...errors import NoNode, SessionLost
 from ...scripting import Awaiting, Blocking, Recipe, S, script
-from ...steps import Actor, Call, Get, Look, Note, Script, Set, Spawn, Stop, Wait
-from ..arguments import check_callable, check_data
+from ...steps import Actor, Call, Get, Recall, Remember, Script, Set, Spawn, Stop, Wait
+from ..arguments import check_callback
+from ..shared import until_answered
 from .hold import Hold
-from .owned import OwnedLock
+
+if TYPE_CHECKING:
+    from .owned import OwnedLock
 
 MESSAGE = b"__REVOKE__"
 
+H = TypeVar("H", bound=Hold[Any])
 
-class RevocableLock(OwnedLock[S]):
-    """A lock whose holder can be asked to give way."""
 
-    def __init__(self, session: S, path: str, *, node_data: bytes | None = None) -> None:
-        super().__init__(session, path)
-        check_data(node_data)
-        self._node_data = node_data
+class Revocation(NamedTuple):
+    """What a lock whose holder can be asked to give way keeps beside it."""
 
-    @script
-    def on_revoke(self, callback: Callable[[], object]) -> Script[None]:
-        """Call back when somebody asks for the lock, until the next release.
+    lock: OwnedLock[Any]
+    data: bytes
+    """What to write into the lock node."""
 
-        Say it before acquiring (the node is then created empty, so that only a request shows in
-        it), or while holding.
-        """
-        check_callable("a callback", callback)
-        return self._on_revoke(callback)
+    def begin(self, callback: Callable[[], object]) -> Script[None]:
+        """Call back when somebody asks for the lock, until the next release."""
+        check_callback("a callback", callback)
+        return self._begin(callback)
 
-    def _on_revoke(self, callback: Callable[[], object]) -> Script[None]:
-        yield from Note((self, "on revoke"), callback)
+    def _begin(self, callback: Callable[[], object]) -> Script[None]:
+        yield from Remember(self._callback, callback)
         actor = yield from Actor()
-        holding = yield from self.current(actor)
-        if holding is not None:
-            yield from self._stop_listening(holding.hold)
-            yield from self._listen(holding.hold, callback)
+        owned = yield from self.lock.current(actor)
+        if owned is not None:
+            yield from self._stop(owned.hold)
+            yield from self.listening(owned.hold)
 
-    def _data(self) -> Script[bytes]:
-        """What to write into our node."""
-        if (yield from Look((self, "on revoke"))) is not None:
-            return b""
-        return self.session.node_data if self._node_data is None else self._node_data
+    def node_data(self) -> Script[bytes]:
+        """What to write into our node: nothing if a request is to be seen in it."""
+        return self.data if (yield from Recall(self._callback)) is None else b""
 
-    def _granted(self, hold: Hold[S], actor: Hashable) -> Script[None]:
-        yield from super()._granted(hold, actor)
-        callback = yield from Look((self, "on revoke"))
+    def listening(self, hold: H) -> Script[H]:
+        """The hold, with a listener of its own (readers may be many) if a callback was given."""
+        callback = yield from Recall(self._callback)
         if callback is not None:
-            yield from self._listen(hold, callback)
+            listener = _listener(hold.path, callback)
+            spawned = yield from Spawn(listener, f"revocation of {hold.path}")
+            yield from Remember((self.lock, "listener", hold.grant), spawned)
+        return hold
 
-    def _closing(self, hold: Hold[Any]) -> Script[None]:
-        yield from Note((self, "on revoke"), None)
-        yield from self._stop_listening(hold)
+    def end(self, hold: Hold[Any]) -> Script[None]:
+        """The hold is being released."""
+        yield from Remember(self._callback, None)
+        yield from self._stop(hold)
 
-    def _listen(self, hold: Hold[Any], callback: Callable[[], object]) -> Script[None]:
-        """Readers may be many: each hold has a listener of its own."""
-        name = f"revocation of {hold.path}"
-        spawned = yield from Spawn(_listener(hold.path, callback), name)
-        yield from Note((self, "listener", hold.grant), spawned)
-
-    def _stop_listening(self, hold: Hold[Any]) -> Script[None]:
-        listener = yield from Look((self, "listener", hold.grant))
+    def _stop(self, hold: Hold[Any]) -> Script[None]:
+        listener = yield from Recall((self.lock, "listener", hold.grant))
         if listener is not None:
-            yield from Note((self, "listener", hold.grant), None)
+            yield from Remember((self.lock, "listener", hold.grant), None)
             yield from Stop(listener)
+
+    @property
+    def _callback(self) -> tuple[Any, ...]:
+        """Where the session's table has the callback."""
+        return (self.lock, "on revoke")
 
 
 def _listener(path: str, callback: Callable[[], object]) -> Script[None]:
     answered = -1
-    while True:
-        try:
-            found = yield from Get(path, watch=True)
+    try:
+        while True:
+            found = yield from until_answered(Get(path, watch=True))
             if found.data == MESSAGE and found.stat.version != answered:
                 answered = found.stat.version
                 # Apart, so that a callback that raises (it is logged) does not end the listening.
-                yield from Spawn(_calling(callback), f"callback for {path}")
+                yield from Spawn(iter(Call(callback)), f"callback for {path}")
             yield from Wait()
-        except ConnectionLost:
-            continue
-        except (NoNode, SessionLost):
-            return
-
-
-def _calling(callback: Callable[[], object]) -> Script[None]:
-    yield from Call(callback)
+    except (NoNode, SessionLost):
+        return
 
 
 class _Request(Recipe[S]):
@@ -104,14 +98,10 @@ class _Request(Recipe[S]):
 
     @script
     def send(self) -> Script[None]:
-        while True:
-            try:
-                yield from Set(self.path, MESSAGE)
-                return
-            except ConnectionLost:
-                continue  # asking twice is asking
-            except NoNode:
-                return  # it has been released
+        try:
+            yield from until_answered(Set(self.path, MESSAGE))  # asking twice is asking
+        except NoNode:
+            return  # it has been released
 
 
 @overload

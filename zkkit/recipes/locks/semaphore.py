@@ -3,6 +3,15 @@
     <path>/locks/_c_<guid>-lock-0000000007       the line: only the first in it takes leases
     <path>/leases/_c_<guid>-lease-0000000011     one node for each lease
 
+1. Stand in line in `locks`.
+2. First: create the lease nodes and list `leases`, in one flight. If fewer leases than the limit
+   are ahead of each, they are ours. Otherwise wait until one is returned or the limit changes.
+3. Leave the line; that is not waited for.
+
+So at most one contender at a time is granted leases, and it alone watches. Several leases are
+granted all at once or not at all: two that want two each can never have one each and wait for ever
+(Curator takes them one by one, and can).
+
 The limit is a number, the same in every process, or a SharedCount: then it may change while clients
 wait. Raised, it lets waiters in at once; lowered, it takes nothing from anybody, and nobody is let
 in until enough leases have been returned.
@@ -18,35 +27,71 @@ that met nobody 3 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
-from ...scripting import Recipe, Returnable, S, script, timed_script
-from ...steps import Actor, Node, Script
-from ..arguments import check_blocking, check_count, check_data
+from ...paths import join
+from ...scripting import Returnable, S, script, timed_script
+from ...steps import Actor, Node, Proved, Script, Spawn, Wait
+from ..arguments import check_blocking, check_count, checked_data
 from ..counters.shared_count import SharedCount
-from ..shared import all_of, delete_surely
+from ..line import first_in_line
+from ..shared import all_of, delete_surely, list_children, wait_for_change
 from .hold import Hold
 from .leases import Pool
 from .owned import OwnedLock
+
+
+def take_leases(
+    pool: Pool, count: int, data: bytes, blocking: bool
+) -> Script[tuple[Node, ...] | None]:
+    """Take so many leases at once, or none: None if not blocking and there are not enough."""
+    line, uncontended = pool.line, True
+    attempt = yield from pool.attempt(count, data, blocking)
+    try:
+        # Our place in line; who met nobody the last time has its leases by the same flight.
+        queue, seen = yield from attempt.enter()
+        while not (turn := first_in_line(line.ahead_of(attempt.place, queue))).mine:
+            uncontended = False
+            if not blocking:
+                break
+            yield from wait_for_change(join(line.directory, turn.behind))
+            queue = yield from list_children(line.directory)
+        granted = False
+        if turn.mine:
+            seen = seen or (yield from attempt.create_leases())
+            watching = False
+            while not (granted := (yield from pool.granted(attempt.leases, seen))):
+                uncontended = False
+                if not blocking:
+                    break
+                if watching:
+                    yield from Wait()
+                # Not before it is needed: who is granted at once leaves no watch to be removed.
+                watching, seen = True, (yield from pool.look())
+        yield from pool.remember(uncontended)
+        if granted:
+            yield from Proved()  # what a server that lags shows us may be old
+            leave = delete_surely(attempt.place.path)
+            yield from Spawn(leave, f"leaving {line.directory}")
+            return attempt.leases
+    except BaseException as ended:
+        yield from attempt.withdraw(ended)
+        raise
+    yield from attempt.withdraw()
+    return None
 
 
 class Lease(Hold[S]):
     """One lease of a semaphore."""
 
 
-class Leases(Recipe[S], Returnable):
+class Leases(Returnable[S]):
     """Several leases that were taken together."""
 
     def __init__(self, semaphore: Semaphore[S], leases: tuple[Lease[S], ...]) -> None:
-        self.session = semaphore.session
-        self.path = semaphore.path
-        self._semaphore = semaphore
+        super().__init__(semaphore, semaphore.path)
         self._leases = leases
-
-    @property
-    def recorded_as(self) -> str:
-        return self._semaphore.recorded_as
 
     def __iter__(self) -> Iterator[Lease[S]]:
         return iter(self._leases)
@@ -69,9 +114,12 @@ class Leases(Recipe[S], Returnable):
 
 
 class Semaphore(OwnedLock[S]):
-    """Up to `limit` leases across processes."""
+    """Up to `limit` leases across processes.
 
-    bound: ClassVar[bool] = False
+    Raises ValueError if the limit is neither a number from 1 nor a SharedCount of this session.
+    """
+
+    owner_only: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -86,28 +134,35 @@ class Semaphore(OwnedLock[S]):
             check_count("the limit of a semaphore", limit, other=", or a SharedCount")
         elif limit.session is not session:
             raise ValueError("the SharedCount of a semaphore must be of its session")
-        check_data(node_data)
         self.limit = limit
-        self.fences = limit == 1
-        self._node_data = session.node_data if node_data is None else node_data
+        self.single_holder = limit == 1
+        self._node_data = checked_data(node_data, session.node_data)
         self._pool = Pool(self.path, limit)
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
-        taken = yield from self._pool.take(1, self._node_data, blocking)
-        return None if taken is None else taken[0]
+    @timed_script
+    def acquire(
+        self, blocking: bool = True, timeout: float | None = None
+    ) -> Script[Lease[S] | None]:
+        """Wait for a lease; None if not blocking and there is none, or if `timeout` passes.
 
-    def _hold(self, node: Node, actor: Hashable) -> Script[Lease[S]]:
-        yield from ()
-        return Lease(self, node, node.stat.czxid)
+        Raises as `ReentrantLock.acquire`, and CorruptData if the limit is a SharedCount whose node
+        holds no number.
+        """
+        check_blocking(blocking)
+        return self._acquire(blocking)
 
-    def _let_go(self, hold: Hold[Any]) -> Script[None]:
-        return delete_surely(hold.path)
+    def _contend(self, blocking: bool) -> Script[Lease[S] | None]:
+        leases = yield from self._take(1, blocking)
+        return None if leases is None else leases[0]
 
     @timed_script
     def acquire_many(
         self, count: int, blocking: bool = True, timeout: float | None = None
     ) -> Script[Leases[S] | None]:
-        """Wait for `count` leases, all at once; None as with `acquire`."""
+        """Wait for `count` leases, all at once; None as with `acquire`.
+
+        Raises ValueError if there can never be so many, and as `acquire`.
+        """
         check_count("the number of leases", count)
         check_blocking(blocking)
         if isinstance(self.limit, int) and count > self.limit:
@@ -116,19 +171,18 @@ class Semaphore(OwnedLock[S]):
 
     def _acquire_many(self, count: int, blocking: bool) -> Script[Leases[S] | None]:
         actor = yield from Actor()
-        taken = yield from self._persevere(
-            lambda: self._pool.take(count, self._node_data, blocking)
-        )
-        if taken is None:
+        leases = yield from self._persevere(lambda: self._take(count, blocking))
+        if leases is None:
             return None
-        leases = []
-        for node in taken:
-            lease = yield from self._hold(node, actor)
+        for lease in leases:
             yield from self._granted(lease, actor)
-            leases.append(lease)
-        return Leases(self, tuple(leases))
+        return Leases(self, leases)
+
+    def _take(self, count: int, blocking: bool) -> Script[tuple[Lease[S], ...] | None]:
+        taken = yield from take_leases(self._pool, count, self._node_data, blocking)
+        return None if taken is None else tuple(Lease(self, node) for node in taken)
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
         """The paths of all leases, the oldest first; the last ones may not be granted yet."""
-        return self._pool.participants()
+        return self._pool.leases.participants()

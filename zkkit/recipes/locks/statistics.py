@@ -29,19 +29,23 @@ class Counter:
         self.statistics = Statistics()
 
     def count(self, what: str, kind: str, duration_ns: int) -> None:
-        now, seconds = self.statistics, duration_ns / 1e9
+        acquired, reentered, released, gave_up, lost, waited, longest, held = self.statistics
+        seconds = duration_ns / 1e9
         if what == "gave up":
-            now = now._replace(gave_up=now.gave_up + 1)
+            gave_up += 1
         elif kind == "reentrant":
-            now = now._replace(reentered=now.reentered + 1)
+            reentered += 1
         elif what == "acquired":
-            now = now._replace(
-                acquired=now.acquired + 1,
-                waited=now.waited + seconds,
-                longest_wait=max(now.longest_wait, seconds),
-            )
+            acquired += 1
+            waited += seconds
+            longest = max(longest, seconds)
         elif what == "released":
-            now = now._replace(released=now.released + 1, held=now.held + seconds)
+            released += 1
+            held += seconds
         else:
-            now = now._replace(lost=now.lost + 1, held=now.held + seconds)
-        self.statistics = now
+            lost += 1
+            held += seconds
+        # One value, so that whoever reads it sees numbers that belong together.
+        self.statistics = Statistics(
+            acquired, reentered, released, gave_up, lost, waited, longest, held
+        )
