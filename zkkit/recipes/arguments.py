@@ -5,51 +5,68 @@ Otherwise they would end in a wait that never ends, or in an AttributeError some
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 
 from ..steps import Check, Create, Delete, Set
 
 
-def check_blocking(given: object) -> None:
+def check_blocking(value: object) -> None:
     """`acquire(2)` does not mean two seconds."""
-    if not isinstance(given, bool):
+    if not isinstance(value, bool):
         raise ValueError(
-            f"blocking must be True or False, not {given!r}; a deadline is given as timeout=seconds"
+            f"blocking must be True or False, not {value!r}; a deadline is given as timeout=seconds"
         )
 
 
-def check_flag(name: str, given: object) -> None:
+def check_flag(name: str, value: object) -> None:
     """What is on or off."""
-    if not isinstance(given, bool):
-        raise ValueError(f"{name} must be True or False, not {given!r}")
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
 
 
-def check_count(name: str, given: object, *, other: str = "") -> None:
+def check_count(name: str, value: object, *, other: str = "") -> None:
     """How many of something: at least one. `other`: what else could have been given."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ValueError(f"{name} must be a whole number of at least one{other}, not {given!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least one{other}, not {value!r}")
 
 
-def check_choice(name: str, given: object, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """One of these words."""
-    if given not in tuple(choices):
-        raise ValueError(f"there is no {name} {given!r}: use one of {', '.join(choices)}")
+    if value not in tuple(choices):
+        raise ValueError(f"there is no {name} {value!r}: use one of {', '.join(choices)}")
 
 
-def check_data(given: object) -> None:
-    """What a recipe is to write into its nodes."""
-    if given is not None and not isinstance(given, bytes):
-        raise ValueError(f"node_data must be bytes, not {given!r}; encode text first")
+def checked_data(value: bytes | None, default: bytes) -> bytes:
+    """What a recipe is to write into its nodes; None: the default."""
+    if value is not None and not isinstance(value, bytes):
+        raise ValueError(f"node_data must be bytes, not {value!r}; encode text first")
+    return default if value is None else value
 
 
-def check_callable(name: str, given: object) -> None:
+def check_callable(name: str, value: object) -> None:
     """What is to be called later."""
-    if not callable(given):
-        raise ValueError(f"{name} must be something that can be called, not {given!r}")
+    if not callable(value):
+        raise ValueError(f"{name} must be something that can be called, not {value!r}")
 
 
-def check_ops(given: Sequence[object]) -> None:
+def check_callback(name: str, value: object) -> None:
+    """What is called, and not awaited."""
+    check_callable(name, value)
+    if is_awaited(value):
+        raise ValueError(
+            f"{name} must be a plain function (def), not {value!r}: nobody would await it. Let a "
+            "plain one start a task (asyncio.create_task)"
+        )
+
+
+def is_awaited(function: object) -> bool:
+    """Whether it gives a coroutine. An object that can be called may do so as well."""
+    return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
+
+
+def check_ops(value: Sequence[object]) -> None:
     """What a transaction is to apply."""
-    for op in given:
+    for op in value:
         if not isinstance(op, Create | Delete | Set | Check):
             raise ValueError(f"a transaction takes Create, Delete, Set and Check, not {op!r}")

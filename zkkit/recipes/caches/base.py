@@ -1,0 +1,269 @@
+"""What all caches are: a content that follows the servers, and listeners that hear of each change.
+
+The script of a cache reads, and says by `_take` what it has read; all else is here. What is known
+stands in the session's table, so that it outlives a session, and so that the background script and
+a caller's (`rebuild`) can both add to it: each takes over what a flight gave before anything else
+happens, and flights land in the order in which they took off, so none brings back what another one
+has seen go.
+
+The content itself is written where listeners are called, each event just before they hear of it: a
+listener finds the content as its event says. Whoever reads it needs no server and no lock.
+
+A new session may be served by a server that lags behind what the last one saw: so the first thing
+that a cache asks in a session is `Sync`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from ...errors import Cancelled, SessionClosed, SessionLost
+from ...scripting import S
+from ...steps import Call, Data, Mark, Recall, Remember, Script, Spawn
+from ..arguments import check_flag
+from ..long_lived import LongLived, log
+from .content import NOTHING, CachedNode, CacheEvent, EventKind, Known, Memory, Seen, Storage
+
+State = Literal["latent", "started", "closed"]
+_EMPTY = Memory()
+
+
+class _Note(NamedTuple):
+    """What a cache keeps in the session's table."""
+
+    cache: Any
+    what: str
+
+
+class CacheBase(LongLived[S, CacheEvent]):
+    """Base of the caches. Reading the content is local, and safe from any thread."""
+
+    def __init__(
+        self,
+        session: S,
+        path: str,
+        *,
+        data: bool = True,
+        compressed: bool = False,
+        storage: Storage | None = None,
+        clear_on_close: bool = True,
+    ) -> None:
+        super().__init__(session, path)
+        check_flag("data", data)
+        check_flag("compressed", compressed)
+        check_flag("clear_on_close", clear_on_close)
+        self._keeps_data = data
+        self._compressed = compressed
+        self._clears = clear_on_close
+        self._given = storage
+        self._storage: Storage = Memory() if storage is None else storage
+        self._is_initialized = False
+
+    # --- the content ----------------------------------------------------------------------
+
+    def get(self, path: str | None = None) -> CachedNode | None:
+        """The node with this path (the cache's own if none is given), or None."""
+        return self._content.get(self.path if path is None else path)
+
+    def children(self, path: str | None = None) -> Mapping[str, CachedNode]:
+        """The nodes just below this path, by name."""
+        return self._content.children(self.path if path is None else path)
+
+    def __iter__(self) -> Iterator[CachedNode]:
+        """All nodes, as they are when the loop begins, by path."""
+        return iter(sorted(self._content.nodes()))
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and self._content.get(path) is not None
+
+    def __bool__(self) -> bool:
+        return True  # an empty cache is one, too
+
+    @property
+    def _content(self) -> Storage:
+        return _EMPTY if self._clears and self.state == "closed" else self._storage
+
+    @property
+    def initialized(self) -> bool:
+        """Whether all that was there at first has been read, and listeners were told of it."""
+        return self._is_initialized
+
+    @property
+    def state(self) -> State:
+        """latent, started or closed."""
+        life = self.session.noted(self)
+        return "latent" if life is None else "closed" if life.closing else "started"
+
+    # --- for the recipes ------------------------------------------------------------------
+
+    def _take(self, seen: Seen, *, silently: bool = False) -> Script[None]:
+        """Take over what was read, and tell of it. It takes no time before the change is known."""
+        known = yield from self._known()
+        after, events = known.after(seen)
+        if not events:
+            return
+        yield from Remember(_Note(self, "known"), after)
+        for event in events:
+            if event.node is not None and not silently:
+                yield from Mark("cached", event.path, event.node.stat.mzxid, event.kind.value)
+        yield from Call(self._write, events, silently)
+
+    def _take_without(self, found: Sequence[str], *, silently: bool = False) -> Script[None]:
+        """Everything was looked for, and only this was found: all else is gone."""
+        known = yield from self._known()
+        yield from self._take(known.without(found), silently=silently)
+
+    def _known(self) -> Script[Known]:
+        return (yield from Recall(_Note(self, "known"))) or NOTHING
+
+    def _written(self) -> Script[None]:
+        """Wait until everything that was taken over, by whomever, is in the content."""
+        yield from Call(self._write, [], True)
+
+    def _forget(self) -> Script[None]:
+        """Know nothing, and tell nobody."""
+        yield from Remember(_Note(self, "known"), None)
+        yield from Call(self._storage.clear)
+
+    def _say(self, kind: EventKind) -> Script[None]:
+        """Tell something that is not about a node."""
+        yield from Call(self._write, [CacheEvent(kind, self.path)], False)
+
+    def _say_once(self, kind: EventKind) -> Script[None]:
+        """The same, but never a second time, also not in another session."""
+        note = _Note(self, kind.value)
+        if not (yield from Recall(note)):
+            yield from Remember(note, True)
+            yield from self._say(kind)
+
+    def _cached(self, path: str, found: Data | None) -> CachedNode | None:
+        """A node as it is to be cached."""
+        if found is None:
+            return None
+        data = self._decoded(found.data) if self._keeps_data else None
+        return CachedNode(path, data, found.stat)
+
+    def _decoded(self, data: bytes) -> bytes | None:
+        if not self._compressed:
+            return data
+        try:
+            return gzip.decompress(data)
+        except (OSError, EOFError, zlib.error):
+            return None
+
+    # --- where callbacks run --------------------------------------------------------------
+
+    def _write(self, events: Sequence[CacheEvent], silently: bool) -> None:
+        for event in events:
+            if event.new is not None:
+                self._storage.put(event.new)
+                if event.new.data is None and self._keeps_data:
+                    log.warning(
+                        "%r: the data of %s are not compressed (gzip), so it has none here: write "
+                        "them compressed, or make the cache without compressed=True",
+                        self,
+                        event.path,
+                    )
+            elif event.old is not None:
+                self._storage.remove(event.path)
+            elif event.kind is EventKind.INITIALIZED:
+                self._is_initialized = True
+            if not silently and self._is_told(event):
+                self._call_listeners(event)
+
+    def _is_told(self, event: CacheEvent) -> bool:
+        """Whether listeners are to hear of it."""
+        return True
+
+    # --- the life -------------------------------------------------------------------------
+
+    def _go_on(self) -> Script[None]:
+        if self._given is not None:
+            # What somebody kept from before is known: only what differs from it is news.
+            kept: dict[str, CachedNode] = yield from Call(self._kept)
+            yield from Remember(_Note(self, "known"), Known(kept))
+        try:
+            yield from super()._go_on()
+        except Cancelled:
+            yield from Remember(_Note(self, "known"), None)
+            if self._clears:  # not waited for: whoever closes it may be a listener
+                yield from Spawn(iter(Call(self._storage.clear)), f"end of {self!r}")
+            raise
+
+    def _kept(self) -> dict[str, CachedNode]:
+        return {node.path: node for node in self._storage.nodes()}
+
+
+class ToldOfConnection(CacheBase[S]):
+    """A cache that tells as well when the connection breaks, when it has read everything again, and
+    when a session is lost."""
+
+    def _live(self) -> Script[None]:
+        try:
+            yield from self._follow()
+        except SessionClosed:
+            raise
+        except SessionLost:
+            yield from self._say_away(EventKind.LOST)
+            raise
+
+    def _follow(self) -> Script[None]:
+        """The background script, from its start: once for each session."""
+        raise NotImplementedError
+
+    def _say_away(self, kind: EventKind) -> Script[None]:
+        """The connection broke, or the session is lost: say so, unless it was said already."""
+        if (yield from Recall(_Note(self, "away"))) not in (kind, EventKind.LOST):
+            yield from Remember(_Note(self, "away"), kind)
+            yield from self._say(kind)
+
+    def _say_back(self) -> Script[None]:
+        """Everything has been read: say so if somebody was told that we were away."""
+        if (yield from Recall(_Note(self, "away"))):
+            yield from Remember(_Note(self, "away"), None)
+            yield from self._say(EventKind.RECONNECTED)
+
+
+class CacheListener:
+    """Hears some of the events of a cache: give functions for what you want to hear.
+
+        cache.add_listener(CacheListener(created=print, after_initialized=True))
+
+    `created(new)`, `changed(old, new)`, `deleted(old)`, `initialized()`. With `after_initialized`
+    nothing is heard of what was there at first.
+    """
+
+    def __init__(
+        self,
+        *,
+        created: Callable[[CachedNode], object] | None = None,
+        changed: Callable[[CachedNode, CachedNode], object] | None = None,
+        deleted: Callable[[CachedNode], object] | None = None,
+        initialized: Callable[[], object] | None = None,
+        after_initialized: bool = False,
+    ) -> None:
+        self._created, self._changed, self._deleted = created, changed, deleted
+        self._initialized = initialized
+        self._listens = not after_initialized
+
+    def __call__(self, event: CacheEvent) -> None:
+        if event.kind is EventKind.INITIALIZED:
+            self._listens = True
+            if self._initialized:
+                self._initialized()
+        elif not self._listens:
+            return
+        elif event.old is None and event.new is not None:
+            if self._created:
+                self._created(event.new)
+        elif event.old is not None and event.new is None:
+            if self._deleted:
+                self._deleted(event.old)
+        elif event.old is not None and event.new is not None and self._changed:
+            self._changed(event.old, event.new)
