@@ -1,7 +1,7 @@
 """The asyncio front: `zkkit.aio.connect`. The same scripts, awaited.
 
-The connection below runs on kazoo's threads; a script advances there, and only its end is handed
-to the caller's event loop. User callbacks run on the loop the session was opened in.
+The connection below has threads of its own; a script advances there, and only its end is handed to
+the caller's event loop. User callbacks run on the loop the session was opened in.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..errors import ZkkitError
 from ..retry import RetryPolicy
-from ..scripting import Awaiting, Recipe, check_session, checked_timeout, not_with
+from ..scripting import RAISE, Awaiting, InSession, check_session, checked_timeout, not_with
 from ..steps import Acl, Script, Step
+from .connecting import transport_for
 from .front import Front, grace, take, take_late
-from .options import Options
-from .platforms import Threads
-from .run import Run
+from .options import CONNECT_TIMEOUT, SESSION_TIMEOUT, Options
+from .platforms import Platform, threads
+from .transport import Transport
 
 R = TypeVar("R")
 
@@ -39,17 +40,54 @@ class _NoWith:
 
 
 class AioSession(Front[Awaiting], Awaiting, _NoWith):
-    """A ZooKeeper session whose calls are awaited. Made by `zkkit.aio.connect`."""
+    """A ZooKeeper session whose calls are awaited. Made by `zkkit.aio.connect`.
 
-    def __init__(self, options: Options) -> None:
+    The tasks of one loop may share it. What goes wrong is a `ZkkitError` with a hint of what to do.
+    """
+
+    def __init__(self, options: Options, platform: Platform, transport: Transport) -> None:
         self._loop = asyncio.get_running_loop()
-        super().__init__(options, Threads(), self._deliver)
+        super().__init__(options, platform, transport, self._deliver, self._employ)
 
     def _deliver(self, function: Callable[[], object]) -> None:
         try:
             self._loop.call_soon_threadsafe(function)
         except RuntimeError:
             log.warning("a callback was dropped: the event loop of the session is closed")
+
+    def _employ(
+        self,
+        name: str,
+        code: Callable[[Any], Any],
+        begun: Callable[[Hashable], None],
+        ended: Callable[[], None],
+    ) -> Callable[[], object]:
+        """Let a coroutine run as a task of its own: an `Employer` (zkkit.session.platforms)."""
+        stop = asyncio.Event()
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def work() -> None:
+            try:
+                await code(stop)
+            except asyncio.CancelledError:
+                if not stop.is_set():
+                    raise  # somebody else's
+            except Exception:
+                log.exception("%s failed", name)
+
+        def begin() -> None:
+            task = self._loop.create_task(work(), name=name)
+            tasks.append(task)
+            begun(task)
+            task.add_done_callback(lambda task: ended())
+
+        def dismiss() -> None:
+            stop.set()
+            for task in tasks:
+                task.cancel()
+
+        self._deliver(begin)
+        return lambda: self._deliver(dismiss)
 
     async def _open(self) -> None:
         up = _Signal()
@@ -65,20 +103,31 @@ class AioSession(Front[Awaiting], Awaiting, _NoWith):
 
         `timeout` is a deadline for the whole of it: then `DeadlineExceeded` is raised, and the
         script cleans up in the background. A cancelled task has the same effect.
+
+        Raises:
+            DeadlineExceeded: it was not done in time.
+            NotAStep: this is neither a script nor a step, or the script yielded something else.
+            SessionClosed: the session is, or was meanwhile, closed.
+            ForkedSession: it was opened in another process.
+            ValueError: `timeout` is no number of seconds.
+            Exception: whatever the script lets pass: ConnectionLost, SessionLost, NoNode, ...
         """
         deadline = checked_timeout(timeout)
-        result: R = await self._await(self._new_run(script, _task(), None), deadline, False)
+        result: R = await self.run_script(script, timeout=deadline, owner=self, otherwise=RAISE)
         return result
 
-    async def run_script(
-        self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
-    ) -> Any:
-        return await self._await(self._new_run(body, _task(), recipe), timeout, give_up)
-
     def actor(self) -> Hashable:
-        return _task()
+        task = asyncio.current_task()
+        if task is None:
+            raise ZkkitError(
+                "an asyncio session is used outside of a task", hint="call it from a coroutine"
+            )
+        return task
 
-    async def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
+    async def run_script(
+        self, body: Any, *, timeout: float | None, owner: InSession[Any], otherwise: Any
+    ) -> Any:
+        run = self._new_run(body, owner)
         signal = _Signal()
 
         def tell() -> None:
@@ -106,13 +155,16 @@ class AioSession(Front[Awaiting], Awaiting, _NoWith):
         except BaseException:
             self._runner.abandon(run)
             raise
-        return take_late(run, timeout, give_up)
+        return take_late(run, timeout, otherwise)
 
     async def close(self) -> None:
-        """Close the session: every wait in it ends with SessionClosed, its nodes are removed.
-        Closing twice is harmless."""
-        # kazoo's goodbye blocks. The loop must not, and a cancel must not stop it half way. Not in
-        # the loop's default executor: that may be full of the user's own work.
+        """Close the session, as `zkkit.Session.close` does, without blocking the loop.
+
+        Raises:
+            Nothing: closing twice is harmless. A cancel ends only the waiting for it.
+        """
+        # Waiting for the server's goodbye blocks. The loop must not, and a cancel must not stop it
+        # half way. Not in the loop's default executor: that may be full of the user's own work.
         closed = _Signal()
 
         def close() -> None:
@@ -158,15 +210,6 @@ class _Signal:
         return self._came.done()
 
 
-def _task() -> asyncio.Task[Any]:
-    task = asyncio.current_task()
-    if task is None:
-        raise ZkkitError(
-            "an asyncio session is used outside of a task", hint="call it from a coroutine"
-        )
-    return task
-
-
 class _Connecting(_NoWith):
     """`await connect(...)` gives the session, `async with connect(...)` closes it as well."""
 
@@ -175,7 +218,8 @@ class _Connecting(_NoWith):
         self._session: AioSession | None = None
 
     async def _open(self) -> AioSession:
-        session = AioSession(self._options)
+        platform = threads()
+        session = AioSession(self._options, platform, transport_for(self._options, platform))
         try:
             await session._open()
         except BaseException:
@@ -207,8 +251,8 @@ class _Connecting(_NoWith):
 def connect(
     hosts: str,
     *,
-    timeout: float = 10.0,
-    connect_timeout: float = 10.0,
+    timeout: float = SESSION_TIMEOUT,
+    connect_timeout: float = CONNECT_TIMEOUT,
     tick: float | None = None,
     namespace: str | None = None,
     auth: Sequence[tuple[str, str]] | None = None,
@@ -217,18 +261,14 @@ def connect(
     retry: RetryPolicy | None = None,
     node_data: bytes | None = None,
 ) -> _Connecting:
-    """As `zkkit.connect`, awaited: `async with zkkit.aio.connect(hosts) as session:`."""
-    return _Connecting(
-        Options.of(
-            hosts,
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            tick=tick,
-            namespace=namespace,
-            auth=auth,
-            acl=acl,
-            tls=tls,
-            retry=retry,
-            node_data=node_data,
-        )
-    )
+    """As `zkkit.connect`, awaited: `async with zkkit.aio.connect(hosts) as session:`.
+
+    Raises:
+        ZkkitError: `hosts` or `tls` is not usable; as ValueError and TypeError, at once.
+        ConnectFailed: no server gave us a session in time; this and AuthFailed when awaited.
+    """
+    options = Options(
+        hosts, timeout=timeout, connect_timeout=connect_timeout, tick=tick, namespace=namespace,
+        auth=auth, acl=acl, tls=tls, retry=retry, node_data=node_data,
+    )  # fmt: skip
+    return _Connecting(options)

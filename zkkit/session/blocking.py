@@ -6,24 +6,27 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..retry import RetryPolicy
-from ..scripting import Blocking, Recipe, checked_timeout, not_async_with
+from ..scripting import RAISE, Blocking, InSession, checked_timeout, not_async_with
 from ..steps import Acl, Script, Step
+from .connecting import transport_for
 from .front import Front, grace, take, take_late
-from .options import Options
-from .platforms import platform
-from .run import Run
-from .service import Worker
+from .options import CONNECT_TIMEOUT, SESSION_TIMEOUT, Options
+from .platforms import Platform, platform_named
+from .transport import Transport
+from .worker import Worker
 
 R = TypeVar("R")
 
 
 class Session(Front[Blocking], Blocking):
-    """A ZooKeeper session that runs scripts and gives their results. Made by `zkkit.connect`."""
+    """A ZooKeeper session that runs scripts and gives their results. Made by `zkkit.connect`.
 
-    def __init__(self, options: Options, handler: str) -> None:
-        chosen = platform(handler)
-        self._callbacks = Worker(chosen, "zkkit-callbacks")
-        super().__init__(options, chosen, self._callbacks.soon)
+    Threads (greenlets) may share it. What goes wrong is a `ZkkitError` with a hint of what to do.
+    """
+
+    def __init__(self, options: Options, platform: Platform, transport: Transport) -> None:
+        self._callbacks = Worker(platform, "zkkit-callbacks")
+        super().__init__(options, platform, transport, self._callbacks.soon, platform.employ)
         try:
             self._open()
         except BaseException:
@@ -45,22 +48,26 @@ class Session(Front[Blocking], Blocking):
         `timeout` is a deadline for the whole of it: then `DeadlineExceeded` is raised, and the
         script cleans up in the background. Any exception that strikes the waiting caller
         (KeyboardInterrupt, a killed greenlet, ...) has the same effect.
+
+        Raises:
+            DeadlineExceeded: it was not done in time.
+            NotAStep: this is neither a script nor a step, or the script yielded something else.
+            SessionClosed: the session is, or was meanwhile, closed.
+            ForkedSession: it was opened in another process.
+            ValueError: `timeout` is no number of seconds.
+            Exception: whatever the script lets pass: ConnectionLost, SessionLost, NoNode, ...
         """
         deadline = checked_timeout(timeout)
-        run = self._new_run(script, self._platform.actor(), None)
-        result: R = self._await(run, deadline, False)
+        result: R = self.run_script(script, timeout=deadline, owner=self, otherwise=RAISE)
         return result
-
-    def run_script(
-        self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
-    ) -> Any:
-        run = self._new_run(body, self._platform.actor(), recipe)
-        return self._await(run, timeout, give_up)
 
     def actor(self) -> Hashable:
         return self._platform.actor()
 
-    def _await(self, run: Run, timeout: float | None, give_up: bool) -> Any:
+    def run_script(
+        self, body: Any, *, timeout: float | None, owner: InSession[Any], otherwise: Any
+    ) -> Any:
+        run = self._new_run(body, owner)
         waiter = self._platform.waiter()
         run.on_done.append(waiter.set)
         try:
@@ -79,11 +86,16 @@ class Session(Front[Blocking], Blocking):
             raise
         self._tell(self._runner.cancel, run)
         waiter.wait(grace(timeout))
-        return take_late(run, timeout, give_up)
+        return take_late(run, timeout, otherwise)
 
     def close(self) -> None:
-        """Close the session: every wait in it ends with SessionClosed, its nodes are removed.
-        Closing twice is harmless."""
+        """Close the session: every wait in it ends with SessionClosed, its ephemeral nodes are
+        removed. A server that does not answer is waited for a few seconds; then the nodes go when
+        the session expires.
+
+        Raises:
+            Nothing: closing twice is harmless, and so is closing a copy in a forked process.
+        """
         self._close_runner()
         self._callbacks.stop()
 
@@ -106,8 +118,8 @@ class Session(Front[Blocking], Blocking):
 def connect(
     hosts: str,
     *,
-    timeout: float = 10.0,
-    connect_timeout: float = 10.0,
+    timeout: float = SESSION_TIMEOUT,
+    connect_timeout: float = CONNECT_TIMEOUT,
     tick: float | None = None,
     namespace: str | None = None,
     auth: Sequence[tuple[str, str]] | None = None,
@@ -127,17 +139,17 @@ def connect(
     verify_certs, check_hostname. `retry` says how often in a row recipes begin again after a lost
     session, and reads after a lost connection. `node_data` is what locks write into their nodes
     (default: this host's address). `handler` is "threading" or "gevent".
+
+    Raises:
+        ConnectFailed: no server gave us a session in time; it says what each of them did.
+        AuthFailed: the servers do not accept the credentials.
+        InvalidPath: the namespace, or the chroot in `hosts`, is no path.
+        ZkkitError: `hosts` names no usable server, a file of `tls` is missing, or gevent is.
+        ValueError: another argument makes no sense (TypeError: `node_data` is not bytes).
     """
-    options = Options.of(
-        hosts,
-        timeout=timeout,
-        connect_timeout=connect_timeout,
-        tick=tick,
-        namespace=namespace,
-        auth=auth,
-        acl=acl,
-        tls=tls,
-        retry=retry,
-        node_data=node_data,
-    )
-    return Session(options, handler)
+    options = Options(
+        hosts, timeout=timeout, connect_timeout=connect_timeout, tick=tick, namespace=namespace,
+        auth=auth, acl=acl, tls=tls, retry=retry, node_data=node_data,
+    )  # fmt: skip
+    platform = platform_named(handler)
+    return Session(options, platform, transport_for(options, platform))

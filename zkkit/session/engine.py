@@ -2,294 +2,336 @@
 
 A script lives here, not in its caller: it advances when a reply, a watch or a timer arrives, under
 the monitor, on whatever thread brought the news. Callers only wait, and may leave at any time; then
-`Cancelled` is thrown into the script, once, and its clean-up goes on here until it is done.
+`Cancelled` is thrown into the script, once, and its clean-up goes on here until it is done. The
+rules are the kernel's (zkkit.kernel); here are the threads, the timers and the clock.
 
-Some steps are answered on the spot (`Guid`, `Note`, ...); a run is never interrupted at those.
-What goes to a server is the business of the `Runner`, which builds on this.
+What goes to a server is the business of the `Runner`, which has an engine.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
+import os
 import random
 import time
-import uuid
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from copy import copy
 from typing import Any
 
-from ..errors import Cancelled, NotAStep, SessionLost, TimedOut
-from ..scripting import BackgroundActor, Returnable, as_script, name_of
+from ..errors import Cancelled, SessionLost
+from ..kernel import CANCELLED, ENDED, PENDING, RUNS, TIMED_OUT, Refused, advance, refuse
+from ..scripting import BackgroundActor, Returnable, as_script, innermost, name_of
 from ..steps import (
     Actor,
     Call,
+    Dismiss,
+    Employ,
+    Employment,
     Fire,
+    FireKind,
     Guid,
-    Look,
-    Note,
+    Heard,
+    Notify,
     Now,
     Random,
-    Request,
+    Recall,
+    Remember,
     Script,
     Spawn,
     Spawned,
     Stop,
-    Together,
     Wait,
     Within,
 )
 from .clock import now
-from .platforms import Platform
+from .emit import Reporter
+from .loop import AnySeat
+from .platforms import Employer, Platform
 from .run import Frame, Run
-from .service import Worker
+from .worker import Timer
 
 log = logging.getLogger("zkkit.session")
 
-PENDING = object()
-"""What starting a step gives when its result will come later."""
+Handlers = Mapping[type, Callable[[Run, Any], Any]]
 
-_PATIENCE = 3  # how often a script is told that its session is closed
+HINT = Fire(FireKind.CHANGED, "")
+"""What wakes a run that waits for something in its own session."""
 
 
-class Engine(ABC):
-    """Scripts, and what they need of each other and of time."""
+class Engine:
+    """Scripts, and what they need of each other and of time.
 
-    def __init__(self, platform: Platform, deliver: Callable[[Callable[[], object]], None]) -> None:
-        self._monitor = platform.monitor()
-        self._service = Worker(platform, "zkkit-timer")
+    `deliver` has user code called, in order; `employ` lets it run as an actor of its own (see
+    zkkit.session.platforms). `fly` sends the requests of a step for a run, and gives PENDING;
+    `flush` lets what was sent go out. `ended` is called with a run that has ended: what it still
+    has on the server is no longer wanted. `instant` and `slow` are the steps that others take for
+    it, beside its own (see zkkit.kernel.Host)."""
+
+    def __init__(
+        self,
+        platform: Platform,
+        seat: AnySeat,
+        deliver: Callable[[Callable[[], object]], None],
+        employ: Employer,
+        report: Reporter,
+        fly: Callable[[Run, Any], Any],
+        flush: Callable[[], None],
+        ended: Callable[[Run], None],
+        instant: Handlers,
+        slow: Handlers,
+    ) -> None:
+        self.monitor = platform.monitor()
+        self.closed: SessionLost | None = None
+        self.runs: dict[int, Run] = {}
+        """The live ones, by number."""
+        self.fly = fly
+        self.batch = Batch(self)
+        """The monitor, for several pieces of news: scripts move when it is given back."""
+        self._flush = flush
+        self._seat = seat
         self._deliver = deliver
-        self._closed: SessionLost | None = None
-        self._runs: dict[int, Run] = {}
+        self._employ_actor = employ
+        self._report = report
+        self._ended = ended
         self._numbers = itertools.count(1)
         self._table: dict[Hashable, Any] = {}
+        self._heeding: dict[Hashable, list[Run]] = {}
+        self._dismissals: dict[Hashable, Callable[[], object]] = {}
         self._ready: deque[tuple[Run, int, Any, BaseException | None]] = deque()
-        self._draining = False
-        self._instant: dict[type, Callable[[Run, Any], Any]] = {
-            Guid: lambda run, step: str(uuid.uuid4()),
+        self.draining = False
+        self.instant: Handlers = {
+            Guid: lambda run, step: _guid(),
             Now: lambda run, step: now(),
             Random: lambda run, step: random.random(),
             Actor: lambda run, step: run.actor,
-            Note: self._note,
-            Look: lambda run, step: self._table.get(step.key),
+            Remember: self._note,
+            Recall: self._recall,
             Spawn: self._spawn,
+            Notify: self._notify,
+            Employ: self._employ,
+            Dismiss: self._dismiss,
+            Heard: self._heard,
+            **instant,
         }
-        self._slow: dict[type, Callable[[Run, Any], Any]] = {
-            Together: self._together,
+        self.slow: Handlers = {
             Wait: self._wait,
             Within: self._within,
             Stop: self._stop,
             Call: self._call_user,
+            **slow,
         }
-
-    @abstractmethod
-    def _fly(self, run: Run, steps: tuple[Any, ...], *, single: bool, settle: bool) -> Any:
-        """Send requests for a run; PENDING."""
-
-    @abstractmethod
-    def _ended(self, run: Run) -> None:
-        """A run has ended: what it still has on the server is no longer wanted."""
-
-    @abstractmethod
-    def _woke(self, run: Run, fire: Fire) -> None:
-        """A run is about to be resumed by a fire."""
 
     # --- for the fronts -----------------------------------------------------------------
 
+    def at(self, moment: float, function: Callable[[], object]) -> Timer:
+        """Call back later, with the monitor, unless the session is closed by then."""
+
+        def call() -> None:
+            with self.monitor:
+                if self.closed is None:
+                    function()
+                    self.drain()
+
+        return self._seat.at(moment, call)
+
+    def stop(self) -> None:
+        """No timer goes off any more."""
+        self._seat.stop()
+
     def hand_over(self, function: Callable[..., object], *args: Any) -> None:
-        """Do it on the service thread: for callers that an interrupt may strike anywhere."""
-        self._service.soon(lambda: function(*args))
+        """Do it elsewhere: for callers that an interrupt may strike anywhere."""
+        self._seat.soon(lambda: function(*args))
 
     def start(self, run: Run) -> None:
         """Begin a run; its first requests are sent before this returns. One that was cancelled
         before it began has ended, and stays so."""
-        with self._monitor:
+        with self.monitor:
             if not run.done:
                 self._enter(run)
-                self._drain()
+                self.drain()
 
     def cancel(self, run: Run) -> None:
         """Throw `Cancelled` into a run, once."""
-        with self._monitor:
+        with self.monitor:
             self._cancel(run)
-            self._drain()
+            self.drain()
 
     def _cancel(self, run: Run) -> None:
         if not run.done and not run.cancelled:
             run.cancelled = True
-            if run.doom(0):
-                self._interrupt(run, Cancelled())
+            if run.interrupt(0, CANCELLED):
+                self.interrupt(run, Cancelled())
 
     def abandon(self, run: Run) -> None:
         """Nobody waits for this run any more: cancel it, and give back what it still gives."""
-        with self._monitor:
-            run.left = True
+        with self.monitor:
+            run.abandoned = True
             self.cancel(run)
             if run.done:
                 self._give_back(run)
-                self._drain()
+                self.drain()
 
     # --- advancing ----------------------------------------------------------------------
 
     def _enter(self, run: Run) -> None:
         run.number = run.number or next(self._numbers)
         run.began = time.monotonic_ns()
-        self._runs[run.number] = run
+        self.runs[run.number] = run
         self._ready.append((run, run.ticket, None, None))
 
-    def _resume(self, run: Run, value: Any, error: BaseException | None = None) -> None:
+    def resume(self, run: Run, value: Any, error: BaseException | None = None) -> None:
+        """Let a run go on with this result, or with this error, when others have moved."""
         run.ticket += 1
         run.flight = None
         run.waiting = False
         self._ready.append((run, run.ticket, value, error))
 
-    def _interrupt(self, run: Run, error: BaseException) -> None:
+    def interrupt(self, run: Run, error: BaseException) -> None:
         """Throw `error` where the run stands, or at its next yield if it is just moving."""
+        self._report.wakeup_ended(run, "failed")
         run.interrupts.append(error)
-        self._resume(run, None)
+        self.resume(run, None)
 
-    def _drain(self) -> None:
-        if self._draining:
+    def drain(self) -> None:
+        """Let everybody move whose turn has come; then what they have sent goes out."""
+        if self.draining:
             return  # further down this very thread's stack somebody is at it
-        self._draining = True
+        self.draining = True
         try:
             while self._ready:
                 run, ticket, value, error = self._ready.popleft()
                 if ticket == run.ticket and not run.done:
                     self._advance(run, value, error)
         finally:
-            self._draining = False
+            self.draining = False
+            self._flush()
 
     def _advance(self, run: Run, value: Any, error: BaseException | None) -> None:
-        """Send the script results until it has to wait, or has ended."""
         if run.interrupts:
-            error = run.interrupts.popleft()
-        while True:
-            body = run.frames[-1].body
-            try:
-                step = body.send(value) if error is None else body.throw(error)
-            except StopIteration as end:
-                value, error = self._leave_frame(run, end.value, None)
-                if run.frames:
-                    continue
-                return self._finish(run, value, error)
-            except BaseException as raised:
-                value, error = self._leave_frame(run, None, raised)
-                if run.frames:
-                    continue
-                return self._finish(run, value, error)
-            value, error = None, None
-            instant = self._instant.get(type(step))
-            if instant is None and run.interrupts:
-                error = run.interrupts.popleft()
-                continue
-            try:
-                if instant is not None:
-                    value = instant(run, step)
-                    continue
-                run.ticket += 1  # whoever wanted to resume it before came too late
-                value = self._begin(run, step)
-            except Exception as refused:  # a step that makes no sense is the script's own error
-                error = refused
-            if value is PENDING:
-                return None
+            error = run.interrupts.pop(0)
+        ended = advance(self, run, value, error)
+        if ended is not None:
+            while run.frames:  # it was cut off
+                with suppress(BaseException):  # it would go on even now
+                    run.frames.pop().body.close()
+            self._finish(run, *ended)
 
-    def _leave_frame(
-        self, run: Run, value: Any, error: BaseException | None
-    ) -> tuple[Any, BaseException | None]:
-        """A frame has ended: what that means to the one below."""
+    def go_on(self, run: Run, value: Any, error: BaseException | None) -> Any:
+        run.ticket += 1  # whoever wanted to resume it before came too late
+        frame = run.frames[-1]
+        try:
+            return frame.body.send(value) if error is None else frame.body.throw(error)
+        except StopIteration as end:
+            frame.result = end.value
+        except BaseException as raised:
+            frame.error = raised
+        return ENDED
+
+    def drop_frame(self, run: Run) -> tuple[int, float, Any, BaseException | None]:
         frame = run.frames.pop()
         if frame.timer is not None:
             frame.timer.cancel()
-        if frame.expired and isinstance(error, Cancelled):
-            return None, TimedOut(f"not done within {frame.seconds:g} s")
-        if frame.doomed and not frame.expired and run.frames:
-            return None, error or Cancelled()  # whatever it made of its cancel: those below unwind
-        return value, error
+        error, frame.error = frame.error, None  # its traceback leads back to the frame
+        return frame.fate, frame.seconds, frame.result, error
 
-    def _begin(self, run: Run, step: Any) -> Any:
-        """Start a step that takes time; gives PENDING, or the result if it is there already."""
-        slow = self._slow.get(type(step))
-        if slow is not None:
-            return slow(run, step)
-        if isinstance(step, Request):
-            return self._fly(run, (step,), single=True, settle=False)
-        raise NotAStep(
-            f"a script yielded {step!r}, which is no step: {name_of(run.frames[-1].body)}",
-            hint="yield a step from zkkit.steps, or use `yield from` for another script",
-        )
+    def where(self, run: Run) -> str:
+        return name_of(innermost(run.frames[-1].body))
+
+    def refused(self, error: Exception) -> BaseException:
+        """A step that makes no sense is the script's own error."""
+        return error
 
     def _finish(self, run: Run, result: Any, error: BaseException | None) -> None:
         run.done = True
         run.result, run.error = result, error
-        self._runs.pop(run.number, None)  # it is not there if it was cancelled before it began
+        self.runs.pop(run.number, None)  # it is not there if it was cancelled before it began
+        self._report.wakeup_ended(run, "useful" if error is None else "failed")
+        for key in run.heeds:
+            heeding = self._heeding[key]
+            heeding.remove(run)
+            if not heeding:
+                del self._heeding[key]
         self._ended(run)
-        if run.left:
+        if run.abandoned:
             self._give_back(run)
         for tell in run.on_done:
             tell()
 
     def _give_back(self, run: Run) -> None:
         """A result nobody took."""
-        if isinstance(run.result, Returnable) and run.claim() and self._closed is None:
+        if isinstance(run.result, Returnable) and run.claim() and self.closed is None:
             self._enter(Run(run.result.give_back(), run.actor, run.recipe))
 
-    def _refuse(self, run: Run) -> Any:
-        """The session is closed. A script that goes on regardless is told, and then cut off."""
-        assert self._closed is not None
-        run.refusals += 1
-        if run.refusals <= _PATIENCE:
-            raise copy(self._closed)
-        while run.frames:
-            with suppress(BaseException):  # it would go on even now
-                run.frames.pop().body.close()
-        run.frames.append(Frame(_raising(copy(self._closed))))
-        return None
+    def refuse(self, run: Run) -> Refused:
+        """The session is closed: what to raise in a step that would send or wait."""
+        assert self.closed is not None
+        return refuse(run, copy(self.closed))
 
     # --- waiting ------------------------------------------------------------------------
 
     def _wait(self, run: Run, step: Wait) -> Any:
         if run.fires:
             return run.fires.popleft()
-        if self._closed is not None:
-            return self._refuse(run)
+        if self.closed is not None:
+            raise self.refuse(run)
+        self._report.wakeup_ended(run, "again")
         run.waiting = True
         run.parked_at = time.monotonic_ns()
         return PENDING
 
-    def _wake(self, run: Run, fire: Fire) -> None:
+    def _heard(self, run: Run, step: Heard) -> tuple[Fire, ...]:
+        fires, run.fires = run.fires, ()
+        return tuple(fires)
+
+    def wake(self, run: Run, fire: Fire) -> None:
+        """A watch of this run has fired: it hears of it now, or when it waits."""
         if run.done:
             return
         if not run.waiting:
-            run.fires.append(fire)
+            run.hear(fire)
             return
-        self._woke(run, fire)
-        self._resume(run, fire)
+        self._report.woke(run, fire)
+        self.resume(run, fire)
+
+    def heed(self, run: Run, key: Hashable) -> None:
+        """Let a run be woken by the next `stir` of this key."""
+        if key not in run.heeds:
+            run.heeds.add(key)
+            self._heeding.setdefault(key, []).append(run)
+
+    def stir(self, key: Hashable) -> None:
+        """Something has changed in this session: wake whoever heeds it. No watch has fired, so the
+        hooks are told of no wakeup."""
+        for run in self._heeding.pop(key, ()):
+            run.heeds.discard(key)
+            if run.waiting:
+                self.resume(run, HINT)
+            else:
+                run.hear(HINT)
 
     def _within(self, run: Run, step: Within[Any]) -> Any:
         frame = Frame(as_script(step.body), step.seconds)
-        frame.timer = self._service.at(now() + step.seconds, lambda: self._expire(run, frame))
+        frame.timer = self._seat.at(now() + step.seconds, lambda: self._expire(run, frame))
         run.frames.append(frame)
         return None  # starts the body
 
     def _expire(self, run: Run, frame: Frame) -> None:
-        with self._monitor:
-            if run.done or frame not in run.frames or frame.doomed:
+        with self.monitor:
+            if run.done or frame not in run.frames or frame.fate != RUNS:
                 return
-            frame.expired = True
-            if run.doom(run.frames.index(frame)):
-                self._interrupt(run, Cancelled())
-                self._drain()
+            if run.interrupt(run.frames.index(frame), TIMED_OUT):
+                self.interrupt(run, Cancelled())
+                self.drain()
 
     # --- other actors -------------------------------------------------------------------
 
     def background_run(self, body: Script[Any], name: str, recipe: str = "") -> Run:
         """A run that nobody waits for, to be started; it has its number already."""
         number = next(self._numbers)
-        run = Run(body, BackgroundActor(name, number), recipe or name)
+        run = Run(body, BackgroundActor(name, number), recipe)
         run.number = number
         run.on_done.append(lambda: _log_failure(run))
         return run
@@ -300,11 +342,11 @@ class Engine(ABC):
         return Spawned(spawned.number)
 
     def _stop(self, run: Run, step: Stop) -> Any:
-        target = self._runs.get(step.spawned.number)
+        target = self.runs.get(step.spawned.number)
         if target is None:
             return None
         ticket = run.ticket
-        target.on_done.append(lambda: self._resume(run, None) if run.ticket == ticket else None)
+        target.on_done.append(lambda: self.resume(run, None) if run.ticket == ticket else None)
         self._cancel(target)
         return PENDING
 
@@ -318,35 +360,101 @@ class Engine(ABC):
                 value = step.function(*step.args)
             except BaseException as raised:  # whatever it is: the script waits for it
                 error = raised
-            with self._monitor:
+            with self.monitor:
                 if run.ticket == ticket and not run.done:
-                    self._resume(run, value, error)
-                    self._drain()
+                    self.resume(run, value, error)
+                    self.drain()
 
         self._deliver(call)
         return PENDING
 
-    # --- small steps ----------------------------------------------------------------------
+    def _notify(self, run: Run, step: Notify) -> None:
+        def call() -> None:
+            try:
+                step.function(*step.args)
+            except Exception:
+                log.exception("user code of %s failed", run.recipe or run.actor_name)
 
-    def _together(self, run: Run, step: Together[Any]) -> Any:
-        if not step.requests:
-            return ()
-        return self._fly(run, step.requests, single=False, settle=step.settle)
+        self._deliver(call)
+
+    def _employ(self, run: Run, step: Employ) -> None:
+        key = step.key
+
+        def begun(actor: Hashable) -> None:
+            with self.monitor:
+                if key in self._table:
+                    self._table[key] = self._table[key]._replace(actor=actor)
+
+        def ended() -> None:
+            with self.monitor:
+                self._dismissals.pop(key, None)
+                job = self._table.get(key)
+                if job is not None:  # else nobody wants to know
+                    self._write(key, job._replace(ended=True))
+                    self.drain()
+
+        self._table[key] = Employment()
+        name = f"{run.recipe or run.actor_name}'s user code"
+        self._dismissals[key] = self._employ_actor(
+            name, lambda stop: step.function(stop, *step.args), begun, ended
+        )
+
+    def _dismiss(self, run: Run, step: Dismiss) -> None:
+        dismiss = self._dismissals.pop(step.key, None)
+        if dismiss is not None:
+            self._write(step.key, self._table[step.key]._replace(dismissed=True))
+            dismiss()
+
+    # --- small steps ----------------------------------------------------------------------
 
     def noted(self, key: Hashable) -> Any:
         """What the table has under this key. Needs no monitor: a dict answers at once."""
         return self._table.get(key)
 
-    def _note(self, run: Run, step: Note) -> None:
-        if step.value is None:
-            self._table.pop(step.key, None)
+    def _note(self, run: Run, step: Remember) -> None:
+        self._write(step.key, step.value)
+
+    def _write(self, key: Hashable, value: Any) -> None:
+        if value is None:
+            self._table.pop(key, None)
         else:
-            self._table[step.key] = step.value
+            self._table[key] = value
+        if key in self._heeding:
+            self.stir(key)
+
+    def _recall(self, run: Run, step: Recall) -> Any:
+        if step.watch:
+            self.heed(run, step.key)
+        return self._table.get(step.key)
 
 
-def _raising(error: BaseException) -> Script[Any]:
-    yield from ()
-    raise error
+class Batch:
+    """Several pieces of news under one hold of the monitor."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        engine = self._engine
+        engine.monitor.__enter__()
+        self._outer.append(engine.draining)
+        engine.draining = True
+
+    def __exit__(self, *exc: object) -> None:
+        engine = self._engine
+        try:
+            engine.draining = self._outer.pop()
+            engine.drain()
+        finally:
+            engine.monitor.__exit__(None, None, None)
+
+
+def _guid() -> str:
+    """A random uuid (of version 4): `str(uuid.uuid4())` gives such a one at twice the cost."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 def _log_failure(run: Run) -> None:

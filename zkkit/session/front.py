@@ -1,12 +1,9 @@
-"""What both fronts share: the plain operations, the options, and everything that does not wait.
-
-The operations are scripts like any recipe's, so there is one of each for both worlds.
-"""
+"""What both fronts share: everything about a session that does not wait for a script's end."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..errors import (
@@ -16,37 +13,16 @@ from ..errors import (
     DeadlineExceeded,
     ForkedSession,
     SessionClosed,
-    ZkkitError,
 )
 from ..hooks import Hooks
-from ..recipes.shared import create_with_parents
-from ..retry import RetryPolicy
-from ..scripting import Recipe, S, as_script, script
-from ..steps import (
-    Acl,
-    Children,
-    Create,
-    Data,
-    Delete,
-    Exists,
-    Get,
-    Mode,
-    Multi,
-    MultiOp,
-    Node,
-    Script,
-    Set,
-    Spawned,
-    Stat,
-    Step,
-)
-from .kazoo_transport import KazooTransport
-from .operations import Outcome, in_background, make_namespace, read
+from ..scripting import RAISE, AnySession, InSession, S, as_script
+from ..steps import Script, Spawned, Step
+from .operations import Operations, StepOutcome, in_background, make_namespace
 from .options import Options
-from .platforms import Platform
+from .platforms import Employer, Platform
 from .run import Run
 from .runner import Runner
-from .wire import Wire
+from .transport import Transport
 
 CLOSING_PATIENCE = 2.0
 """Seconds to wait for a server's goodbye."""
@@ -66,119 +42,74 @@ def take(run: Run) -> Any:
     return result
 
 
-def take_late(run: Run, timeout: float | None, give_up: bool) -> Any:
+def take_late(run: Run, timeout: float | None, otherwise: Any) -> Any:
     """The deadline has passed and the run was cancelled: take what it gave all the same, if it
     has ended by now; else leave it to the session."""
-    run.left = True  # before looking: whoever is later, the runner or we, sees both
+    # Before looking: if the run ends just now, either the runner sees this or we see its end.
+    run.abandoned = True
     if run.done and not isinstance(run.error, Cancelled) and run.claim():
         return take(run)
-    if give_up:
-        return None
+    if otherwise is not RAISE:
+        return otherwise
     raise DeadlineExceeded(
         f"not done within {timeout:g} s", hint="allow more time; what was begun is being undone"
     )
 
 
-class Front(Recipe[S]):
+class Front(Operations[S], AnySession):
     """A session as its user sees it, except for the waiting."""
 
     def __init__(
         self,
         options: Options,
         platform: Platform,
+        transport: Transport,
         deliver: Callable[[Callable[[], object]], None],
+        employ: Employer,
     ) -> None:
-        self.session = self  # type: ignore[assignment]  # a recipe of itself: the operations
-        self.path = "/"
+        self.session = self  # type: ignore[assignment]  # it lives in itself: the operations
         self.hooks = Hooks()
         """Where instruments are added."""
+        self.retry = options.retry
+        self.node_data = options.node_data
+        self.kazoo = transport.client
+        """The kazoo client below."""
         self._options = options
         self._platform = platform
         self._pid = os.getpid()
-        self._transport = KazooTransport(
-            options.hosts,
-            platform=platform,
-            timeout=options.timeout,
-            auth=options.auth,
-            tls=options.tls,
-        )
-        self._runner = Runner(
-            self._transport,
-            platform=platform,
-            wire=Wire(self._transport.chroot, options.acl),
-            timeout=options.timeout,
-            tick=options.tick,
-            hooks=self.hooks,
-            deliver=deliver,
-        )
-
-    # --- plain operations -------------------------------------------------------------------
-
-    @script
-    def create(
-        self,
-        path: str,
-        data: bytes = b"",
-        *,
-        mode: Mode = Mode.PERSISTENT,
-        acl: Sequence[Acl] | None = None,
-        ttl_ms: int | None = None,
-        make_parents: bool = False,
-    ) -> Script[Node]:
-        """Create a node; with `make_parents` its missing parents become containers."""
-        step = Create(path, data, mode, None if acl is None else tuple(acl), ttl_ms)
-        if not make_parents:
-            return (yield from step)
-        (made,) = yield from create_with_parents(step)
-        if isinstance(made, ZkkitError):
-            raise made
-        return Node(*made)
-
-    @script
-    def get(self, path: str) -> Script[Data]:
-        """A node's data and stat."""
-        return (yield from read(Get(path), self.retry))
-
-    @script
-    def set(self, path: str, data: bytes, *, version: int = -1) -> Script[Stat]:
-        """Write a node's data, if its version fits."""
-        return (yield from Set(path, data, version))
-
-    @script
-    def exists(self, path: str) -> Script[Stat | None]:
-        """A node's stat, or None."""
-        return (yield from read(Exists(path), self.retry))
-
-    @script
-    def children(self, path: str) -> Script[tuple[str, ...]]:
-        """The names of a node's children."""
-        return (yield from read(Children(path), self.retry))
-
-    @script
-    def delete(self, path: str, *, version: int = -1) -> Script[None]:
-        """Delete a node, if its version fits."""
-        yield from Delete(path, version)
-
-    @script
-    def multi(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
-        """Apply all operations or none."""
-        return (yield from Multi(ops))
+        self._transport = transport
+        self._runner = Runner(transport, options, platform, self.hooks, deliver, employ)
 
     # --- scripts that nobody waits for --------------------------------------------------------
 
     def spawn(self, script: Script[Any], *, name: str = "background") -> Spawned:
         """Run a script in the background until it or the session ends.
 
-        End it with `session.run(Stop(spawned))`. What it raises is logged.
+        End it with `session.run(Stop(spawned))`. What the script raises is logged.
+
+        Raises:
+            NotAStep: this is neither a script nor a step.
+            SessionClosed: the session is closed.
+            ForkedSession: it was opened in another process.
         """
         self._check_usable()
         run = self._runner.background_run(as_script(script), name)
         self._tell(self._runner.start, run)
         return Spawned(run.number)
 
-    def background(self, step: Step[Any], callback: Callable[[Outcome], object]) -> None:
-        """Take a step without waiting; `callback(Outcome(step, result, error))` is called where
-        the session's user callbacks run."""
+    def begin_script(self, body: Script[Any], *, owner: InSession[Any]) -> None:
+        self._check_usable()
+        run = self._runner.background_run(as_script(body), repr(owner), owner.recorded_as)
+        self._tell(self._runner.start, run)
+
+    def background(self, step: Step[Any], callback: Callable[[StepOutcome], object]) -> None:
+        """Take a step without waiting; `callback(StepOutcome(step, result, error))` is called where
+        the session's user callbacks run.
+
+        Raises:
+            SessionClosed: the session is closed.
+            ForkedSession: it was opened in another process.
+        """
         self.spawn(in_background(step, callback))
 
     # --- the session itself -----------------------------------------------------------------
@@ -198,20 +129,10 @@ class Front(Recipe[S]):
         """The session timeout in seconds, as negotiated with the server."""
         return self._runner.timeout
 
-    @property
-    def kazoo(self) -> Any:
-        """The kazoo client below."""
-        return self._transport.client
-
-    @property
-    def retry(self) -> RetryPolicy:
-        """How often recipes begin again."""
-        return self._options.retry
-
-    @property
-    def node_data(self) -> bytes:
-        """What recipes write into their nodes."""
-        return self._options.node_data
+    def standing(self) -> list[str]:
+        """For each script that runs in the session, where it stands and what it waits for: for
+        people who look for one that hangs."""
+        return [] if self._forked else self._runner.standing()
 
     def noted(self, key: Hashable) -> Any:
         return self._runner.noted(key)
@@ -256,7 +177,7 @@ class Front(Recipe[S]):
         """Make the namespace, then live in it."""
         namespace = self._options.namespace_path
         yield from make_namespace(namespace)
-        self._runner.use_root(Wire(self._transport.chroot + namespace, self._options.acl))
+        self._runner.live_below(namespace)
 
     @property
     def _forked(self) -> bool:
@@ -277,10 +198,9 @@ class Front(Recipe[S]):
         if self.state == "closed":
             raise SessionClosed("the session is closed", hint="open a new one with zkkit.connect")
 
-    def _new_run(self, body: Any, actor: Any, recipe: Recipe[Any] | None) -> Run:
+    def _new_run(self, body: Any, owner: InSession[Any]) -> Run:
         self._check_usable()
-        name = "" if recipe is None or recipe is self else recipe.recorded_as
-        return Run(as_script(body), actor, name)
+        return Run(as_script(body), self.actor(), owner.recorded_as)
 
     def _close_runner(self) -> None:
         """May take CLOSING_PATIENCE with a frozen server. In a forked child: nothing."""
@@ -297,7 +217,14 @@ class Front(Recipe[S]):
         self._runner.free(CLOSING_PATIENCE)
 
     def _tell(self, function: Callable[..., None], *args: Any) -> None:
-        """Tell the runner, in such a way that an interrupt can do no harm inside it."""
+        """Tell the runner, in such a way that an interrupt can do no harm inside it.
+
+        Ctrl-C strikes the main thread between any two bytecodes: in the middle of the runner it
+        would leave a run half begun, for ever. So the main thread does not go in there. It hands
+        the call over to the thread that reads its connection, where no interrupt can strike, by a
+        queue that it cannot leave half changed. All other callers go in themselves: the hop
+        costs a switch of threads.
+        """
         if self._platform.may_be_interrupted():
             self._runner.hand_over(function, *args)
         else:

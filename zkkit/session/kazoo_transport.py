@@ -1,35 +1,43 @@
-"""The connection to an ensemble, made by kazoo.
+"""The connection to an ensemble: kazoo makes it, zkkit talks on it.
 
-Three things kazoo does not offer are added here: replies are delivered where they arrive (kazoo
-would hop to another thread), the send time of what was answered is known (for the session's own
-clock), and unsent requests keep to their session: they are handed to kazoo only while connected,
-and what it fails without having sent it is kept until the reconnect, or dropped with the session.
+kazoo finds a server that takes us (`kazoo_handler.py`); what stands then is a `Link` on a socket
+(`link.py`, `standing.py`). Here the two meet the session: requests that were not sent keep to their
+session, no two requests of a session have the same number, and what the server says becomes what
+the listener is told.
 """
 
 from __future__ import annotations
 
 import logging
+import socket
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
 from kazoo.retry import KazooRetry
 
 from ..errors import (
     CONNECTION_LOSS_CODES,
     SESSION_OVER_CODES,
     ConnectionLost,
+    MultiFailed,
+    NoNode,
     TooLarge,
+    UnknownServerError,
     ZkkitError,
     server_error,
 )
-from ..steps import FireKind
 from . import kazoo_private
 from .clock import now
+from .kazoo_handler import Handler, OwnRequest, kazoo_threads
+from .link import BODY, Fired, Heard, Link, Pong, Reply
+from .loop import AnySeat
+from .opcodes import EXISTS
+from .options import Options
 from .platforms import Platform
-from .wire import MULTI, Decode
+from .standing import Standing
+from .transport import Listener, Outgoing
 
 _log = logging.getLogger("zkkit.kazoo")
 # kazoo logs every lost connection and every try; what matters of it reaches the caller as an error.
@@ -42,206 +50,149 @@ SERVERS_TAKE = 0xFFFFF
 """The most bytes a request may have: the servers' jute.maxbuffer, unless it was set. They hang up
 on a larger one, before they have read it."""
 
-_HEADER = 8
+
+_BACKLOG = 1 << 20
+"""Bytes that may wait for a server that does not read; further requests are kept as they are."""
 
 
-class Listener(Protocol):
-    """Whom the transport tells. All on kazoo's connection thread; none may raise."""
+class KazooTransport:
+    """Sends requests to a server that kazoo has found, and tells the listener what comes back."""
 
-    def session_opened(self, session_id: int, timeout: float, sent_at: float) -> bool:
-        """A server gave us this session. False: we do not want it, close it."""
-
-    def answered(self, sent_at: float) -> None:
-        """A request sent then has an answer."""
-
-    def connection_up(self) -> None: ...
-
-    def connection_down(self) -> None: ...
-
-    def session_over(self) -> None:
-        """The server says that the session has expired."""
-
-    def ended(self, why: str) -> None:
-        """kazoo has given up, for this reason."""
-
-    def fired(self, kind: FireKind, full_path: str) -> None: ...
-
-    def replied(self, call: Call, value: Any, error: ZkkitError | None) -> None: ...
-
-
-class Call:
-    """One request on its way. To kazoo it is both the request and its async result."""
-
-    __slots__ = (
-        "_transport", "body", "decode", "index", "life", "owner", "path", "sent_at", "type",
-    )  # fmt: skip
-
-    def __init__(
-        self, encoded: tuple[int, bytes, Decode], path: str, owner: Any = None, index: int = 0
-    ) -> None:
-        self.type, self.body, self.decode = encoded
-        self.path = path
-        self.owner = owner
-        """Whoever waits for it, and which of theirs it is."""
-        self.index = index
-        self.sent_at = 0.0
-
-    def __repr__(self) -> str:
-        return f"Call(type={self.type}, {self.path})"
-
-    @property
-    def size(self) -> int:
-        """Bytes on the wire, as servers measure a request: its header too, its length not."""
-        return _HEADER + len(self.body)
-
-    def bind(self, transport: KazooTransport) -> None:
-        self._transport = transport
-        self.life = transport.life
-        """The session that it is meant for."""
-
-    # What kazoo wants of a request ...
-
-    def serialize(self) -> bytes:
-        self.sent_at = now()
-        return self.body
-
-    def deserialize(self, buffer: bytes, offset: int) -> Any:
-        return self.decode(buffer, offset)
-
-    # ... and of an async result.
-
-    def set(self, value: Any) -> None:
-        self._transport.settle(self, value, None)
-
-    def set_exception(self, error: BaseException) -> None:
-        self._transport.settle(self, None, error)
-
-
-class KazooTransport(kazoo_private.Interposer):
-    """Sends calls through a kazoo client and tells the listener what comes back."""
-
-    def __init__(
-        self,
-        hosts: str,
-        *,
-        platform: Platform,
-        timeout: float,
-        auth: Sequence[tuple[str, str]],
-        tls: Mapping[str, Any] | None,
-    ) -> None:
-        handler = platform.kazoo_handler()
+    def __init__(self, options: Options, platform: Platform) -> None:
+        threads = kazoo_threads(platform)
         # kazoo's own default waits up to an hour between two tries to reconnect.
         patience = KazooRetry(
-            max_tries=-1, delay=0.05, backoff=2, max_delay=1.0, sleep_func=handler.sleep_func
+            max_tries=-1, delay=0.05, backoff=2, max_delay=1.0, sleep_func=threads.sleep_func
         )
-        super().__init__(
-            KazooClient(
-                hosts=hosts,
-                timeout=timeout,
-                handler=handler,
-                auth_data=set(auth),
-                connection_retry=patience,
-                command_retry=KazooRetry(sleep_func=handler.sleep_func),
-                logger=_log,
-                use_ssl=tls is not None,
-                **(tls or {}),
-            )
+        self.client = KazooClient(
+            hosts=str(options.hosts),
+            timeout=options.timeout,
+            handler=threads,
+            auth_data=set(options.auth),
+            connection_retry=patience,
+            command_retry=KazooRetry(sleep_func=threads.sleep_func),
+            logger=_log,
+            use_ssl=options.tls is not None,
+            **(options.tls or {}),
         )
-        kazoo_private.Bell.put_into(self.client)
-        self.chroot: str = self.client.chroot or ""
-        self._listener: Listener
-        self._outbox: deque[Call] = deque()
-        self.life = 0
-        """How many sessions have been lost."""
+        self.chroot = options.hosts.chroot
+        self.servers = len(options.hosts.servers)
         self.refusals: dict[str, str] = {}
-        """Which servers did not take us, and why."""
         self.denied = False
-        """Whether our credentials were not accepted."""
-        self._connected = False
-        self._connect_sent = 0.0
-        self._ping_sent = 0.0
-        self._sent: deque[tuple[int, float]] = deque()
+        self._handler = Handler(self.client, self)
+        self._may_be_interrupted = platform.may_be_interrupted
+        self._listener: Listener
+        self._seat: AnySeat
+        self._timeout = options.timeout
+        self._standing: Standing | None = None
+        self._stands_since = 0.0
+        self._state_after = ""  # what kazoo's client is to be told when the connection is over
+        self._last_xid = 0
+        self._ready = False
+        self._outbox: deque[Outgoing] = deque()
+        self._sessions_lost = 0
+        self._session_of_link = 0  # how many had been lost when the connection was made
         self._largest_taken = SERVERS_TAKE  # these servers may take more
 
     # --- what the session asks for --------------------------------------------------------
 
-    def open(self, listener: Listener) -> None:
+    @property
+    def last_zxid(self) -> int:
+        """The zxid of the reply that is just being told."""
+        zxid: int = self.client.last_zxid
+        return zxid
+
+    def open(self, listener: Listener, seat: AnySeat) -> None:
         """Begin to connect."""
         self._listener = listener
+        self._seat = seat
         self.client.start_async()
 
     def suspend(self) -> None:
-        """From now on keep what is sent. The caller has the monitor, as with `send`: so nothing
-        slips into kazoo's queue, which might take it into another session."""
-        self._connected = False
+        """From now on keep what is sent."""
+        self._ready = False
 
     def resume(self) -> None:
         """Send what was kept, in order, and from now on everything at once."""
-        self._connected = True
-        while self._outbox:
-            call = self._outbox.popleft()
-            self.hand_over(call, call)
+        self._ready = True
+        self._refill()
 
-    def send(self, call: Call) -> None:
-        """Send now, or as soon as the session is connected again."""
-        call.bind(self)
-        if self._connected:
-            self.hand_over(call, call)
-        else:
+    def send(self, call: Outgoing) -> None:
+        """Send with the next flush, or, unless it is perishable, when the session is connected
+        again."""
+        standing = self._standing
+        if standing is None or not self._ready:
+            if not call.perishable:
+                self._outbox.append(call)
+        elif self._outbox or len(standing.link.outgoing) > _BACKLOG:
             self._outbox.append(call)
+        else:
+            self._ask(standing, call)
 
-    @property
-    def servers(self) -> int:
-        """How many servers we know."""
-        return len(self.client.hosts)
+    def _ask(self, standing: Standing, call: Outgoing) -> None:
+        call.sent_at = now()
+        standing.link.request(call.type, call.body, call, call.sent_at)
 
-    def try_another(self) -> None:
-        """Leave this server for another one."""
-        self.avoid_current()
-        self.hang_up()
+    def _refill(self) -> None:
+        """Move what was kept to the connection, as far as there is room."""
+        standing = self._standing
+        if standing is not None and self._ready:
+            while self._outbox and len(standing.link.outgoing) <= _BACKLOG:
+                self._ask(standing, self._outbox.popleft())
+
+    def flush(self) -> None:
+        """Let what was sent go out."""
+        standing = self._standing
+        if standing is None:
+            return
+        standing.flush()
+        while self._ready and self._outbox and not standing.link.outgoing:
+            self._refill()
+            standing.flush()
 
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
         self._outbox.clear()
-        self.life += 1  # and what kazoo still has of it, unsent, is not kept either
+        self._sessions_lost += 1  # and what the present connection has of it is not kept either
+        self._ready = False  # what is sent from now on is for the next session
+
+    def hang_up(self) -> None:
+        """Break the connection, if there is one; kazoo connects again by itself."""
+        self._handler.hang_up()
+
+    def try_another(self) -> None:
+        """Leave this server for another one."""
+        self._handler.avoid_current()
+        self.hang_up()
+
+    def shut_down(self, patience: float) -> None:
+        """Close the session on the server and free everything."""
+        self._handler.shut_down(patience)
 
     # --- what kazoo tells us --------------------------------------------------------------
 
-    def session_offered(self, session_id: int, timeout: float) -> bool:
-        self._sent.clear()
-        return self._listener.session_opened(session_id, timeout, self._connect_sent)
+    def session_offered(self, session_id: int, timeout: float, sent_at: float) -> bool:
+        self._timeout = timeout
+        return self._listener.session_opened(session_id, timeout, sent_at)
 
-    def sent(self, xid: int | None, request: Any) -> None:
-        if not xid:
-            self._connect_sent = now()
-        elif xid == kazoo_private.PING:
-            self._ping_sent = now()
-        elif xid > 0:
-            self._sent.append((xid, now()))
-
-    def heard(self, xid: int) -> None:
-        if xid == kazoo_private.PING:
-            self._listener.answered(self._ping_sent)
-        elif xid > 0:
-            while self._sent:
-                sent_xid, sent_at = self._sent.popleft()
-                if sent_xid == xid:
-                    self._listener.answered(sent_at)
-                    break
-
-    def fired(self, kind: FireKind, path: str) -> None:
-        self._listener.fired(kind, path)
-
-    def connected(self) -> None:
-        self._listener.connection_up()
+    def connected(self, sock: socket.socket) -> None:
+        # A server knows the requests of a session apart by their numbers alone (ZOOKEEPER-2684).
+        # When the session has moved there, it may still hear of a write that was sent to the last
+        # server, and would give its outcome as the answer to another one of the same number. So
+        # the numbers go on.
+        standing = Standing(sock, Link(self._last_xid), self._timeout, self, self._seat)
+        with self.batch():
+            self._standing = standing
+            self._stands_since = now()
+            self._state_after = ""
+            self._session_of_link = self._sessions_lost
+            self._listener.connection_up()
+            self._pass_own_requests_on()
+            self.flush()
+        standing.begin()
 
     def not_connected(self, server: str, why: object) -> None:
         self.refusals[server] = str(why)
-
-    def changing(self, state: str) -> None:
-        # Before kazoo fails what is pending: what scripts send next must wait for us.
-        if state not in kazoo_private.CONNECTED:
-            self._listener.connection_down()
 
     def changed(self, state: str) -> None:
         if state == kazoo_private.EXPIRED:
@@ -252,31 +203,109 @@ class KazooTransport(kazoo_private.Interposer):
         elif state == kazoo_private.CLOSED:
             self._listener.ended("the connection has ended")
 
-    def settle(self, call: Call, value: Any, error: BaseException | None) -> None:
-        """A call has its outcome."""
-        if error is None:
-            self._largest_taken = max(self._largest_taken, call.size)
-            if call.type == MULTI:
-                (value,) = value  # kazoo wants to iterate over a multi's result
-            failed = value if isinstance(value, ZkkitError) else None
-            self._listener.replied(call, None if failed else value, failed)
+    def rung(self) -> None:
+        """kazoo's own methods have something to send: on the caller's thread, unless an interrupt
+        may strike there."""
+        if self._standing is None:
+            return  # when it is connected
+        if self._may_be_interrupted():
+            self._seat.soon(self._answer_the_bell)
+        else:
+            self._answer_the_bell()
+
+    def _answer_the_bell(self) -> None:
+        with self.batch():
+            self._pass_own_requests_on()
+            self.flush()
+
+    def _pass_own_requests_on(self) -> None:
+        standing = self._standing
+        if standing is None:
             return
-        code = error.code if isinstance(error, KazooException) else None
-        if code in SESSION_OVER_CODES and self._connected:
+        for own in self._handler.own_requests():
+            if own.mishap:
+                self._state_after = own.mishap
+                standing.hang_up("somebody tests what happens then")
+                return
+            standing.link.request(own.request.type, own.request.serialize(), own, now())
+
+    # --- what the server says -------------------------------------------------------------
+
+    def batch(self) -> AbstractContextManager[Any]:
+        return self._listener.batch()
+
+    def hear(self, heard: Heard) -> None:
+        if isinstance(heard, Reply):
+            self._listener.answered(heard.sent_at)
+            if heard.zxid > 0:
+                self.client.last_zxid = heard.zxid
+            if isinstance(heard.what, OwnRequest):
+                self._state_after = self._handler.tell(heard.what, heard) or self._state_after
+                if self._state_after:
+                    self.hang_up()
+            else:
+                self._settle(heard.what, heard)
+        elif isinstance(heard, Pong):
+            self._listener.answered(heard.sent_at)
+        else:
+            self._hear_fire(heard)
+
+    def _hear_fire(self, fire: Fired) -> None:
+        self._listener.fired(fire.kind, fire.path)
+        self._handler.tell_fire(fire)
+
+    def _settle(self, call: Outgoing, reply: Reply) -> None:
+        code, value = reply.error, None
+        if code == NoNode.code and call.type == EXISTS:
+            code = 0
+        elif not code:
+            try:
+                value = call.decode(reply.frame, BODY)
+            except Exception as unreadable:
+                self._garbled(call, unreadable)
+                return
+            code = _code_within(value)
+        if code in SESSION_OVER_CODES:
             # A connection can outlive its session, if it was made while the session ended: the
             # server answers pings and reads on it and refuses every write. Connecting again we are
             # told that the session is over.
             self.hang_up()
-        if isinstance(code, int) and code not in CONNECTION_LOSS_CODES | SESSION_OVER_CODES:
-            self._largest_taken = max(self._largest_taken, call.size)
-            self._listener.replied(call, None, server_error(code, call.path))
-        elif call.sent_at == 0.0:
-            if call.life == self.life:
-                self._outbox.append(call)  # never sent, so it cannot have been applied
-        else:
+        if code in SESSION_OVER_CODES or code in CONNECTION_LOSS_CODES:
             self._listener.replied(call, None, self._broke(call))
+            return
+        self._largest_taken = max(self._largest_taken, call.size)
+        if code:
+            self._listener.replied(call, None, server_error(code, call.path))
+        elif isinstance(value, ZkkitError):
+            self._listener.replied(call, None, value)
+        else:
+            self._listener.replied(call, value, None)
 
-    def _broke(self, call: Call) -> ZkkitError:
+    def _garbled(self, call: Outgoing, unreadable: Exception) -> None:
+        _log.warning("the reply to %r cannot be read: %r", call, unreadable)
+        self._listener.replied(call, None, self._broke(call))
+        self.hang_up()
+
+    def drained(self) -> None:
+        self.flush()
+
+    def over(self, why: str) -> None:
+        standing, self._standing = self._standing, None
+        assert standing is not None
+        self._last_xid = standing.link.last_xid
+        taken, not_taken = standing.link.unanswered()
+        kept = [] if self._session_of_link != self._sessions_lost else _of_scripts(not_taken)
+        # What was not sent is older than whatever scripts make of the news.
+        self._outbox = deque(call for call in (*kept, *self._outbox) if not call.perishable)
+        for call in self._outbox:
+            call.sent_at = 0.0
+        self._listener.connection_down()
+        for call in _of_scripts(taken):
+            self._listener.replied(call, None, self._broke(call))
+        own = [what for what in (*taken, *not_taken) if isinstance(what, OwnRequest)]
+        self._handler.go_on(self._state_after, why, now() - self._stands_since, own)
+
+    def _broke(self, call: Outgoing) -> ZkkitError:
         """What it means that the connection broke while this call was under way."""
         if call.size > self._largest_taken:
             return TooLarge(call.size, SERVERS_TAKE, call.path)
@@ -285,3 +314,14 @@ class KazooTransport(kazoo_private.Interposer):
             f"it may or may not have been applied: {call.path}",
             path=call.path,
         )
+
+
+def _of_scripts(asked: list[Any]) -> list[Outgoing]:
+    return [what for what in asked if isinstance(what, Outgoing)]
+
+
+def _code_within(value: Any) -> int:
+    """The code of a refusal that zkkit has no class for: that the session is over is said of a
+    multi in its body, as the error of one of its operations. 0 for none."""
+    refused = value.error if isinstance(value, MultiFailed) else None
+    return refused.number if isinstance(refused, UnknownServerError) else 0

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import _thread
+import logging
 import queue
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..errors import ZkkitError
+
+log = logging.getLogger("zkkit.session")
 
 
 class Waiter(Protocol):
@@ -27,37 +29,65 @@ class Inbox(Protocol):
     def get(self, block: bool = True, timeout: float | None = None) -> Any: ...
 
 
-class Platform(ABC):
+class StopEvent(Protocol):
+    """What tells user code to stop."""
+
+    def is_set(self) -> bool: ...
+    def set(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> Any: ...
+
+
+Employer: TypeAlias = Callable[
+    [str, Callable[[Any], Any], Callable[[Hashable], None], Callable[[], None]],
+    Callable[[], object],
+]
+"""Lets user code run as an actor of its own: given its name, the code (which is given an event that
+tells it to stop), whom to tell that it has begun, by which actor, and whom to tell that it has
+ended. Gives what asks it to stop, which is called at most once. Neither waits for anything."""
+
+
+class Platform(NamedTuple):
     """Threads or greenlets."""
 
+    name: str
+    """As in `zkkit.connect(handler=...)`."""
+    monitor: Callable[[], AbstractContextManager[Any]]
+    """A new reentrant lock."""
+    waiter: Callable[[], Waiter]
+    event: Callable[[], StopEvent]
+    inbox: Callable[[], Inbox]
     empty: type[Exception]
     """What `Inbox.get` raises when its time is up."""
+    spawn: Callable[[Callable[[], None], str], Any]
+    """Run a function beside us, under this name; what it gives has `join(timeout)`."""
+    actor: Callable[[], Hashable]
+    """The object that stands for whoever is calling."""
+    may_be_interrupted: Callable[[], bool]
+    """Whether an exception can hit the caller between any two bytecodes."""
+    wait_readable: Callable[[int], object] | None
+    """Waits until a descriptor can be read; None where one thread waits for all."""
 
-    @abstractmethod
-    def kazoo_handler(self) -> Any:
-        """A fresh handler for kazoo's client."""
+    def employ(
+        self,
+        name: str,
+        code: Callable[[Any], Any],
+        begun: Callable[[Hashable], None],
+        ended: Callable[[], None],
+    ) -> Callable[[], object]:
+        """Let user code run in a thread or greenlet of its own: an `Employer`."""
+        stop = self.event()
 
-    @abstractmethod
-    def monitor(self) -> AbstractContextManager[Any]:
-        """A reentrant lock."""
+        def work() -> None:
+            begun(self.actor())
+            try:
+                code(stop)
+            except BaseException:  # whatever it is: it ends this code, and nothing else
+                log.exception("%s failed", name)
+            finally:
+                ended()
 
-    @abstractmethod
-    def waiter(self) -> Waiter: ...
-
-    @abstractmethod
-    def inbox(self) -> Inbox: ...
-
-    @abstractmethod
-    def spawn(self, function: Callable[[], None], name: str) -> Any:
-        """Run `function` beside us; what it gives has `join(timeout)`."""
-
-    @abstractmethod
-    def actor(self) -> Hashable:
-        """The object that stands for whoever is calling."""
-
-    @abstractmethod
-    def may_be_interrupted(self) -> bool:
-        """Whether an exception can hit the caller between any two bytecodes."""
+        self.spawn(work, name)
+        return stop.set
 
 
 class _ThreadWaiter:
@@ -77,89 +107,69 @@ class _ThreadWaiter:
         return self._lock.acquire(True, -1 if timeout is None else min(timeout, longest))
 
 
-class Threads(Platform):
+def threads() -> Platform:
     """Plain threads."""
 
-    empty = queue.Empty
-
-    def kazoo_handler(self) -> Any:
-        from kazoo.handlers.threading import SequentialThreadingHandler
-
-        return SequentialThreadingHandler()
-
-    def monitor(self) -> AbstractContextManager[Any]:
-        return threading.RLock()
-
-    def waiter(self) -> Waiter:
-        return _ThreadWaiter()
-
-    def inbox(self) -> Inbox:
-        return queue.SimpleQueue()
-
-    def spawn(self, function: Callable[[], None], name: str) -> threading.Thread:
+    def spawn(function: Callable[[], None], name: str) -> threading.Thread:
         thread = threading.Thread(target=function, name=name, daemon=True)
         thread.start()
         return thread
 
-    def actor(self) -> Hashable:
-        return threading.current_thread()
-
-    def may_be_interrupted(self) -> bool:
+    def may_be_interrupted() -> bool:
         # KeyboardInterrupt and signal handlers strike in the main thread only.
         return threading.current_thread() is threading.main_thread()
 
+    return Platform(
+        "threading",
+        monitor=threading.RLock,
+        waiter=_ThreadWaiter,
+        event=threading.Event,
+        inbox=queue.SimpleQueue,
+        empty=queue.Empty,
+        spawn=spawn,
+        actor=threading.current_thread,
+        may_be_interrupted=may_be_interrupted,
+        wait_readable=None,
+    )
 
-class Greenlets(Platform):
+
+def greenlets() -> Platform:
     """gevent. Its exceptions strike only where a greenlet waits."""
+    try:
+        import gevent
+        import gevent.event
+        import gevent.lock
+        import gevent.queue
+        import gevent.socket
+    except ImportError as missing:
+        raise ZkkitError(
+            'handler="gevent" needs the package gevent',
+            hint="pip install 'zkkit[load]'",
+        ) from missing
 
-    def __init__(self) -> None:
-        try:
-            import gevent
-            import gevent.queue
-        except ImportError as missing:
-            raise ZkkitError(
-                'handler="gevent" needs the package gevent',
-                hint="pip install 'zkkit[load]'",
-            ) from missing
-        self._gevent = gevent
-        self._queue = gevent.queue
-        self._handler = self.kazoo_handler()
-        self.empty = gevent.queue.Empty
-
-    def kazoo_handler(self) -> Any:
-        from kazoo.handlers.gevent import SequentialGeventHandler
-
-        return SequentialGeventHandler()
-
-    def monitor(self) -> AbstractContextManager[Any]:
-        lock: AbstractContextManager[Any] = self._handler.rlock_object()
-        return lock
-
-    def waiter(self) -> Waiter:
-        waiter: Waiter = self._handler.event_object()
-        return waiter
-
-    def inbox(self) -> Inbox:
-        inbox: Inbox = self._queue.Queue()
-        return inbox
-
-    def spawn(self, function: Callable[[], None], name: str) -> Any:
-        greenlet = self._gevent.spawn(function)
+    def spawn(function: Callable[[], None], name: str) -> Any:
+        greenlet = gevent.spawn(function)
         greenlet.name = name
         return greenlet
 
-    def actor(self) -> Hashable:
-        actor: Hashable = self._gevent.getcurrent()
-        return actor
+    return Platform(
+        "gevent",
+        monitor=gevent.lock.RLock,
+        waiter=gevent.event.Event,
+        event=gevent.event.Event,
+        inbox=gevent.queue.Queue,
+        empty=gevent.queue.Empty,
+        spawn=spawn,
+        actor=gevent.getcurrent,
+        may_be_interrupted=lambda: False,
+        wait_readable=gevent.socket.wait_read,
+    )
 
-    def may_be_interrupted(self) -> bool:
-        return False
 
-
-def platform(handler: str) -> Platform:
+def platform_named(handler: str) -> Platform:
     """The platform by its name in `zkkit.connect(handler=...)`."""
     if handler == "threading":
-        return Threads()
+        return threads()
     if handler == "gevent":
-        return Greenlets()
+        return greenlets()
     raise ValueError(f'handler must be "threading" or "gevent", not {handler!r}')

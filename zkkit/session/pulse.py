@@ -24,7 +24,7 @@ from typing import Any
 from ..errors import MultiFailed, NoAuth, NoNode, ZkkitError
 from ..steps import Check, Multi, Request, Sync
 from .clock import Proof, gap_for, now
-from .service import Timer
+from .worker import Timer
 
 BEAT_PATH = "/zookeeper"
 """What beats are about: the servers' own node, which recipes have no business with. It need not be

@@ -4,43 +4,45 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import Any
 
+from ..kernel import RUNS, WatchKey, interrupt
 from ..scripting import actor_name
-from ..steps import Fire, Script
-from .service import Timer
-from .watches import Key
+from ..steps import Fire, Request, Script
+from .worker import Timer
 
 
 class Frame:
-    """A script inside a script: the body of a `Within`, with its timer.
+    """A script, or the body of a `Within` inside it with its timer, and how it ended. Its fate: see
+    zkkit.kernel."""
 
-    `doomed`: it was cancelled, or stood on one that was, and is unwinding. `expired`: its own
-    deadline did it, and nothing below unwinds with it: a `TimedOut` is to come out of it.
-    """
-
-    __slots__ = ("body", "doomed", "expired", "seconds", "timer")
+    __slots__ = ("body", "error", "fate", "result", "seconds", "timer")
 
     def __init__(self, body: Script[Any], seconds: float = 0.0) -> None:
         self.body = body
         self.seconds = seconds
         self.timer: Timer | None = None
-        self.doomed = False
-        self.expired = False
+        self.fate = RUNS
+        self.result: Any = None
+        self.error: BaseException | None = None
 
 
 class Flight:
-    """Requests sent together, and the outcomes that have come back."""
+    """The requests of a step, sent together, with the watches they set, and the outcomes that have
+    come back."""
 
-    __slots__ = ("epoch", "left", "outcomes", "run", "settle", "single", "started", "steps")
+    __slots__ = (
+        "epoch", "outcomes", "outstanding", "requests", "run", "started", "step", "watches",
+    )  # fmt: skip
 
-    def __init__(self, run: Run, steps: tuple[Any, ...], *, single: bool, settle: bool) -> None:
+    def __init__(self, run: Run, step: Any, requests: tuple[Request[Any], ...]) -> None:
         self.run = run
-        self.steps = steps
-        self.single = single
-        self.settle = settle
-        self.outcomes: list[Any] = [None] * len(steps)
-        self.left = len(steps)
+        self.step = step
+        self.requests = requests
+        self.watches: list[WatchKey | None] = []
+        self.outcomes: list[Any] = [None] * len(requests)
+        self.outstanding = len(requests)
         self.started = 0
         self.epoch = 0
 
@@ -54,9 +56,9 @@ class Run:
     """
 
     __slots__ = (
-        "actor", "actor_name", "began", "cancelled", "done", "error", "fires", "flight", "frames",
-        "interrupts", "left", "number", "on_done", "parked_at", "recipe", "refusals", "result",
-        "ticket", "unclaimed", "waiting", "watches",
+        "_claimed", "abandoned", "actor", "actor_name", "began", "cancelled", "done", "error",
+        "fires", "flight", "frames", "heeds", "interrupts", "number", "on_done", "parked_at",
+        "recipe", "refusals", "result", "ticket", "waiting", "watches",
     )  # fmt: skip
 
     def __init__(self, body: Script[Any], actor: Hashable, recipe: str) -> None:
@@ -70,33 +72,38 @@ class Run:
         self.flight: Flight | None = None
         self.waiting = False
         self.parked_at = 0
-        self.fires: deque[Fire] = deque()
-        self.watches: set[Key] = set()
-        self.interrupts: deque[BaseException] = deque()
+        self.fires: deque[Fire] | tuple[()] = ()  # a deque from the first one on
+        self.watches: set[WatchKey] = set()
+        self.heeds: set[Hashable] = set()  # what in its own session it waits for
+        self.interrupts: list[BaseException] = []
         self.cancelled = False
         self.refusals = 0
         self.done = False
-        self.unclaimed = [True]
-        self.left = False
+        self.abandoned = False
+        self._claimed = Lock()
         self.result: Any = None
         self.error: BaseException | None = None
         self.on_done: list[Callable[[], None]] = []
 
-    def doom(self, upwards_from: int) -> bool:
-        """Let all frames from this one up unwind. False if the upper ones are unwinding already:
-        then nothing more is to be thrown, or their clean-up would be hit a second time. They go
-        on with it, and we with ours when they are through."""
-        for frame in self.frames[upwards_from:]:
-            if frame.doomed:
-                frame.expired = False
-                return False
-            frame.doomed = True
-        return True
+    def hear(self, fire: Fire) -> None:
+        """Keep a fire until it is waited for."""
+        if not self.fires:
+            self.fires = deque()
+        self.fires.append(fire)
+
+    def interrupt(self, place: int, fate: int) -> bool:
+        """Let a frame and all above it unwind; whether `Cancelled` is to be thrown."""
+        fates, throws = interrupt([frame.fate for frame in self.frames], place, fate)
+        for frame, after in zip(self.frames, fates, strict=True):
+            frame.fate = after
+        return throws
+
+    @property
+    def unclaimed(self) -> bool:
+        """Whether nobody has claimed the result yet."""
+        return not self._claimed.locked()
 
     def claim(self) -> bool:
         """Claim the result: true for one claimant only. Atomic, so it needs no monitor: the
         caller that takes it and the runner that gives it back may come at the same time."""
-        try:
-            return self.unclaimed.pop()
-        except IndexError:
-            return False
+        return self._claimed.acquire(blocking=False)  # and never released

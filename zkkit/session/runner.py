@@ -1,4 +1,4 @@
-"""Runs scripts on a real session: the engine, plus what has to do with servers.
+"""Runs scripts on a real session: an engine for the scripts, and what has to do with servers.
 
 Requests and their flights, watches and who waits for them, the session's own clock, and what
 happens when the session is lost: by the server's word, or by our clock, which is final.
@@ -12,59 +12,69 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from ..errors import NotAStep, SessionClosed, SessionLost, Unreachable, ZkkitError
+from ..errors import SessionClosed, SessionLost, Unreachable, ZkkitError
 from ..hooks import Hooks
-from ..paths import validate
-from ..steps import (
-    Children,
-    Exists,
-    Fire,
-    FireKind,
-    Get,
-    Mark,
-    Proved,
-    Request,
-    SessionId,
-    Step,
-    StillHeld,
-    Watch,
-)
+from ..kernel import PENDING, WatchKey, WatchKind, flight_result, requests_of, used_up, watch_of
+from ..steps import Fire, FireKind, Mark, Proved, Request, SessionId, StillHeld, Watch
 from .clock import SessionClock, now
-from .engine import PENDING, Engine
-from .holds import Held, Holds
-from .kazoo_transport import Call, KazooTransport
-from .platforms import Platform
+from .emit import Reporter
+from .engine import Batch, Engine
+from .holds import HeldNode, Holds
+from .loop import seat_for
+from .opcodes import WRITES
+from .options import Options
+from .platforms import Employer, Platform
 from .pulse import Beat, Pulse
-from .report import Reporter
 from .run import Flight, Run
-from .service import Timer
-from .watches import Key, WatchKind, WatchTable
-from .wire import WRITES, Wire
+from .transport import Outgoing, Transport
+from .watches import WatchTable
+from .wire import Wire
+from .worker import Timer
 
 
-class Runner(Engine):
-    """One session's engine: the scripts that live in it, its clock, its watches, its table."""
+class Runner:
+    """One session: the engine with its scripts, its clock, its watches, its holds."""
 
     def __init__(
         self,
-        transport: KazooTransport,
-        *,
+        transport: Transport,
+        options: Options,
         platform: Platform,
-        wire: Wire,
-        timeout: float,
-        tick: float | None,
         hooks: Hooks,
         deliver: Callable[[Callable[[], object]], None],
+        employ: Employer,
     ) -> None:
-        super().__init__(platform, deliver)
+        self._deliver = deliver
+        self._report = Reporter(hooks)
+        self._seat = seat_for(platform)
+        self._engine = engine = Engine(
+            platform,
+            self._seat,
+            deliver,
+            employ,
+            self._report,
+            self.fly,
+            flush=lambda: self._transport.flush(),
+            ended=lambda run: self._watches.left(run, run.watches),
+            instant={
+                SessionId: lambda run, step: self.session_id,
+                StillHeld: self._still_held,
+                Mark: self._mark,
+            },
+            slow={Proved: self._prove},
+        )
+        # For the fronts: scripts are the engine's business.
+        self.start, self.cancel, self.abandon = engine.start, engine.cancel, engine.abandon
+        self.background_run, self.noted = engine.background_run, engine.noted
+        self.hand_over = engine.hand_over
+        self._monitor = engine.monitor
         self.state = "connecting"
         self.on_up: list[Callable[[], object]] = []
         """Called once each when the session is connected or can no longer be."""
-        self._report = Reporter(hooks)
         self._transport = transport
-        self._wire = wire
-        self._timeout = timeout
-        self._clock = SessionClock(0, timeout, now())
+        self._options = options
+        self._wire = Wire(transport.chroot, options.acl)
+        self._clock = SessionClock(0, options.timeout, now())
         self._ticker: Timer | None = None
         self._condemned = 0
         self._epoch = 0  # how many sessions have been lost
@@ -72,28 +82,26 @@ class Runner(Engine):
         self._watches: WatchTable[Run] = WatchTable(self._remove_watch, self._set_watch)
         self._unproved: list[tuple[Run, int]] = []  # those who wait for a proof, with their tickets
         self._pulse = Pulse(
-            tick=tick,
-            send=lambda step, beat: transport.send(Call(self._wire.encode(step), step.path, beat)),
-            at=self._at,
+            tick=options.tick,
+            send=lambda step, beat: transport.send(
+                Outgoing(self._wire.encode(step), step.path, beat, perishable=True)
+            ),
+            at=engine.at,
             is_held=lambda: bool(self._unproved) or self._holds.any_mortal,
             lapsed=self._lapse,
             hang_up=transport.try_another if transport.servers > 1 else None,
         )
-        self._instant[SessionId] = lambda run, step: self.session_id
-        self._instant[StillHeld] = lambda run, step: self.is_held(step.path, step.zxid)
-        self._instant[Mark] = self._mark
-        self._slow[Proved] = self._prove
 
     # --- for the fronts ---------------------------------------------------------------
 
     def open(self) -> None:
         """Begin to connect."""
-        self._transport.open(self)
+        self._transport.open(self, self._seat)
         self._schedule_tick()
 
-    def use_root(self, wire: Wire) -> None:
-        """From now on all paths are below another root."""
-        self._wire = wire
+    def live_below(self, namespace: str) -> None:
+        """From now on all paths are below this one."""
+        self._wire = Wire(self._transport.chroot + namespace, self._options.acl)
 
     @property
     def session_id(self) -> int:
@@ -119,10 +127,29 @@ class Runner(Engine):
             elif self._holds.has_lapsed(path, zxid) or session_id not in (0, self.session_id):
                 self._deliver(callback)
 
+    def standing(self) -> list[str]:
+        """Where each live script stands, and what it waits for."""
+        with self._monitor:
+            return [
+                f"{run.recipe} of {run.actor_name} in {self._engine.where(run)} waits for "
+                + self._awaited(run)
+                for run in self._engine.runs.values()
+            ]
+
+    def _awaited(self, run: Run) -> str:
+        if run.flight is not None:
+            asked = [f"{type(each).__name__} {each.path}" for each in run.flight.requests]
+            return f"the reply to {', '.join(asked)}"
+        if run.waiting:
+            otherwise = "something in its own session" if run.heeds else "nothing"
+            return f"a watch on {', '.join(self._watches.paths_of(run)) or otherwise}"
+        unproved = any(waiting is run for waiting, _ in self._unproved)
+        return "a proof that the session lives" if unproved else "something else"
+
     def end_all(self) -> None:
         """End every run with SessionClosed."""
         with self._monitor:
-            if self._closed is None:
+            if self._engine.closed is None:
                 self._end(
                     SessionClosed("the session is closed", hint="open a new one with zkkit.connect")
                 )
@@ -130,15 +157,18 @@ class Runner(Engine):
     def free(self, patience: float) -> None:
         """Close the session on the server and free everything."""
         self._transport.shut_down(patience)
-        self._service.stop()
+        self._engine.stop()
 
     def _end(self, error: SessionClosed) -> None:
-        self._closed = error
+        self._engine.closed = error
         self._lose(error)
         self._change_state("closed")
-        self._drain()
+        self._engine.drain()
 
     # --- the transport's listener -------------------------------------------------------
+
+    def batch(self) -> Batch:
+        return self._engine.batch
 
     def session_opened(self, session_id: int, timeout: float, sent_at: float) -> bool:
         with self._monitor:
@@ -151,7 +181,7 @@ class Runner(Engine):
                     self._pulse.opened(timeout, sent_at, anew=False)
                     return True
                 self._lose_by_our_clock()
-                self._drain()
+                self._engine.drain()
                 return False
             if clock.session_id:
                 self._lose(_expired())
@@ -159,8 +189,8 @@ class Runner(Engine):
             self._pulse.opened(timeout, sent_at, anew=True)
             self._report.begin(session_id)
             self._schedule_tick()
-            self._drain()
-            return self._closed is None
+            self._engine.drain()
+            return self._engine.closed is None
 
     def answered(self, sent_at: float) -> None:
         self._clock.answered(sent_at)
@@ -169,14 +199,14 @@ class Runner(Engine):
         with self._monitor:
             self._transport.resume()
             self._change_state("connected")
-            for key, users in self._watches.lasting():
+            for key, users in self._watches.persistent():
                 self._set_watch(key)
                 # Sent first, so whatever they read next is read with the watch in place.
                 for run in users:
-                    self._wake(run, Fire(FireKind.NONE, key.path))
+                    self._engine.wake(run, Fire(FireKind.NONE, key.path))
             self._pulse.connected()
             self._tell_up()
-            self._drain()
+            self._engine.drain()
 
     def connection_down(self) -> None:
         with self._monitor:
@@ -185,19 +215,19 @@ class Runner(Engine):
             if self.state == "connected":
                 self._change_state("suspended")
             for run, path in self._watches.disconnected():
-                self._wake(run, Fire(FireKind.NONE, path))
-            self._drain()
+                self._tell_fire(run, Fire(FireKind.NONE, path))
+            self._engine.drain()
 
     def session_over(self) -> None:
         with self._monitor:
             if self._clock.session_id:
                 self._lose(_expired())
-                self._drain()
+                self._engine.drain()
 
     def ended(self, why: str) -> None:
         """The connection is given up for good, and not because we closed the session."""
         with self._monitor:
-            if self._closed is None:
+            if self._engine.closed is None:
                 self._end(SessionClosed(why, hint="open a new session with zkkit.connect"))
                 self._tell_up()
 
@@ -206,10 +236,14 @@ class Runner(Engine):
             path = self._wire.strip(full_path)
             self._report.fired(Fire(kind, path))
             for run, fire in self._watches.fired(kind, path):
-                self._wake(run, fire)
-            self._drain()
+                self._tell_fire(run, fire)
+            self._engine.drain()
 
-    def replied(self, call: Call, value: Any, error: ZkkitError | None) -> None:
+    def _tell_fire(self, run: Run, fire: Fire) -> None:
+        run.watches.difference_update(used_up(fire))  # or a run with new watches always would grow
+        self._engine.wake(run, fire)
+
+    def replied(self, call: Outgoing, value: Any, error: ZkkitError | None) -> None:
         with self._monitor:
             if self._clock.session_id and not self._clock.alive():
                 self._lose_by_our_clock()
@@ -221,23 +255,19 @@ class Runner(Engine):
             self._tell_proved()
             if isinstance(owner, Flight):
                 self._landed(owner, call.index, value, error)
-            self._drain()
+            self._engine.drain()
 
     # --- losing a session ---------------------------------------------------------------
 
     def _tick(self) -> None:
-        with self._monitor:
-            if self._closed is not None:
-                return
-            if not self._clock.alive():
-                self._lose_by_our_clock()
-                self._drain()
-            self._schedule_tick()
+        if not self._clock.alive():
+            self._lose_by_our_clock()
+        self._schedule_tick()
 
     def _schedule_tick(self) -> None:
         if self._ticker is not None:
             self._ticker.cancel()
-        self._ticker = self._service.at(self._clock.expires, self._tick)
+        self._ticker = self._engine.at(self._clock.expires, self._tick)
 
     def _lose_by_our_clock(self) -> None:
         clock = self._clock
@@ -254,25 +284,25 @@ class Runner(Engine):
         )
         if clock.session_id:
             # A server that still answers would keep the session going: it must be closed, and
-            # that is done when kazoo connects with it again.
+            # that is done when it is connected again.
             self._transport.hang_up()
 
     def _lose(self, error: SessionLost) -> None:
         """The session is over, by whichever clock: tell everybody who lived in it."""
         clock = self._clock
         clock.end()
-        if clock.session_id and self._closed is None:
+        if clock.session_id and self._engine.closed is None:
             self._change_state("lost")
         self._pulse.ended()
         self._tell_lost(self._holds.end(), type(error).__name__)
         self._unproved.clear()
-        self._clock = SessionClock(0, self._timeout, now())
+        self._clock = SessionClock(0, self._options.timeout, now())
         self._epoch += 1
         self._watches.clear()
         self._transport.forget_unsent()
-        for run in list(self._runs.values()):
+        for run in list(self._engine.runs.values()):
             run.watches.clear()
-            self._interrupt(run, copy(error))
+            self._engine.interrupt(run, copy(error))
 
     # --- holds, and the proof they stand on -----------------------------------------------
 
@@ -288,107 +318,94 @@ class Runner(Engine):
             waiting, self._unproved = self._unproved, []
             for run, ticket in waiting:
                 if run.ticket == ticket and not run.done:
-                    self._resume(run, None)
+                    self._engine.resume(run, None)
 
     def _lapse(self, era: int) -> None:
         """Nothing proves any more that the session lives: what was held is lost for good, whatever
         becomes of the session."""
         self._tell_lost(self._holds.lapse(era), "Unproved")
 
-    def _tell_lost(self, lost: list[Held], cause: str) -> None:
+    def _still_held(self, run: Run, step: StillHeld) -> bool:
+        if step.watch:
+            self._engine.heed(run, _held_key(step.path, step.zxid))
+        return self.is_held(step.path, step.zxid)
+
+    def _tell_lost(self, lost: list[HeldNode], cause: str) -> None:
         for held in lost:
             self._report.lost(held, cause)
+            self._engine.stir(_held_key(held.path, held.zxid))
             for callback in held.on_lost:
                 self._deliver(callback)
 
-    def _at(self, moment: float, function: Callable[[], object]) -> Timer:
-        """Call back later, with the monitor, unless the session is closed by then."""
-
-        def call() -> None:
-            with self._monitor:
-                if self._closed is None:
-                    function()
-                    self._drain()
-
-        return self._service.at(moment, call)
-
     # --- requests -----------------------------------------------------------------------
 
-    def _fly(self, run: Run, steps: tuple[Any, ...], *, single: bool, settle: bool) -> Any:
-        if self._closed is not None:
-            return self._refuse(run)
-        for step in steps:
-            if not isinstance(step, Request):
-                raise NotAStep(f"only requests can fly together, not {step!r}")
-            _checked_path(step)
-        flight = Flight(run, steps, single=single, settle=settle)
-        # All are encoded before one is sent: a flight that makes no sense does not take off.
-        calls = [Call(self._wire.encode(s), s.path, flight, i) for i, s in enumerate(steps)]
+    def fly(self, run: Run, step: Any) -> Any:
+        """Send the requests of a step. All are encoded before one is sent: a flight that makes no
+        sense does not take off."""
+        if self._engine.closed is not None:
+            raise self._engine.refuse(run)
+        requests = requests_of(step, self._engine.where, run)
+        flight = Flight(run, step, requests)
+        try:
+            calls = [self._encoded(flight, i, request) for i, request in enumerate(requests)]
+        except BaseException:
+            for key in filter(None, flight.watches):
+                self._watch_answered(flight, key, was_set=False)
+            raise
         flight.started = time.monotonic_ns()
         flight.epoch = self._epoch
         run.flight = flight
-        for step, call in zip(steps, calls, strict=True):
-            key = _watch_key(step)
-            ask = self._watches.asked(key) if key is not None else None
-            if ask != key:
-                call = Call(self._wire.encode(_asking(step, ask)), call.path, flight, call.index)
+        for call in calls:
             self._transport.send(call)
         return PENDING
 
+    def _encoded(self, flight: Flight, index: int, request: Any) -> Outgoing:
+        """One request of a flight, asking for another watch than its own where that must be."""
+        key = watch_of(request)
+        ask = self._watches.asked(key) if key is not None else None
+        flight.watches.append(key)
+        if ask != key:
+            request = _asking(request, ask)
+        return Outgoing(self._wire.encode(request), request.path, flight, index)
+
     def _landed(self, flight: Flight, index: int, value: Any, error: ZkkitError | None) -> None:
         """One reply of a flight. Even if its run has moved on, what it did must be noted."""
-        step, run = flight.steps[index], flight.run
-        key = _watch_key(step)
+        run, key = flight.run, flight.watches[index]
         if key is not None and flight.epoch == self._epoch:
-            self._watch_answered(flight, key, error)
-        self._report.replied(flight, step, value, error, self._transport.last_zxid)
+            self._watch_answered(flight, key, was_set=error is None)
+        request = flight.requests[index]
+        self._report.replied(flight, request, value, error, self._transport.last_zxid)
         flight.outcomes[index] = value if error is None else error
-        flight.left -= 1
-        if flight.left or run.flight is not flight:
-            return
-        if flight.single:
-            self._resume(run, value, error)
-        elif flight.settle:
-            self._resume(run, tuple(flight.outcomes))
-        else:
-            first = next((o for o in flight.outcomes if isinstance(o, ZkkitError)), None)
-            self._resume(run, None if first else tuple(flight.outcomes), first)
+        flight.outstanding -= 1
+        if not flight.outstanding and run.flight is flight:
+            self._engine.resume(run, *flight_result(flight.step, flight.outcomes))
 
-    def _watch_answered(self, flight: Flight, key: Key, error: ZkkitError | None) -> None:
+    def _watch_answered(self, flight: Flight, key: WatchKey, *, was_set: bool) -> None:
         run = flight.run
         wanted = run.flight is flight
-        was_set = error is None
         if was_set and wanted:
             run.watches.add(key)
             self._report.watch_set(key, run)
         for forsaken in self._watches.answered(key, run if wanted else None, was_set):
-            self._wake(forsaken, Fire(FireKind.NONE, key.path))
+            self._engine.wake(forsaken, Fire(FireKind.NONE, key.path))
 
-    def _set_watch(self, key: Key) -> None:
+    def _set_watch(self, key: WatchKey) -> None:
         step = Watch(key.path, key.kind is WatchKind.RECURSIVE)
-        self._transport.send(Call(self._wire.encode(step), key.path))
+        self._transport.send(Outgoing(self._wire.encode(step), key.path, perishable=True))
 
-    def _remove_watch(self, key: Key) -> None:
+    def _remove_watch(self, key: WatchKey) -> None:
         # No watch there is as good as removed: nobody waits for the answer.
         encoded = self._wire.encode_remove_watch(key.path, key.kind.removal)
-        self._transport.send(Call(encoded, key.path))
+        self._transport.send(Outgoing(encoded, key.path, perishable=True))
 
-    # --- what the engine asks for ---------------------------------------------------------
-
-    def _ended(self, run: Run) -> None:
-        self._watches.left(run, run.watches)
-
-    def _woke(self, run: Run, fire: Fire) -> None:
-        self._report.woke(run, fire)
+    # --- what is told ---------------------------------------------------------------------
 
     def _mark(self, run: Run, step: Mark) -> None:
-        if step.what == "released":
-            duration = self._holds.released(step.path, step.zxid)
-        else:
-            duration = time.monotonic_ns() - run.began
-        if step.what == "acquired":
-            proof = self._pulse.proof
-            self._holds.acquired(run, step, 0 if proof is None else proof.era)
+        if step.what == "unled" and step.kind == "lost":
+            self._tell_lost(self._holds.forfeit(step.path, step.zxid), "Doubted")
+            return
+        proof = self._pulse.proof
+        duration = self._holds.marked(run, step, 0 if proof is None else proof.era)
         self._report.marked(step, run, duration)
 
     def _change_state(self, state: str) -> None:
@@ -402,6 +419,11 @@ class Runner(Engine):
             tell()
 
 
+def _held_key(path: str, zxid: int) -> tuple[str, str, int]:
+    """What a run heeds that wants to know when this hold is lost."""
+    return ("held", path, zxid)
+
+
 def _expired() -> SessionLost:
     return SessionLost(
         "the server says that the session has expired",
@@ -409,24 +431,9 @@ def _expired() -> SessionLost:
     )
 
 
-def _checked_path(step: Request[Any]) -> None:
-    for op in getattr(step, "ops", (step,)):
-        validate(op.path)
-
-
-def _asking(step: Any, key: Key | None) -> Request[Any]:
+def _asking(step: Any, key: WatchKey | None) -> Request[Any]:
     """The same request, asking for this watch instead of its own."""
     if key is not None:
         return Watch(key.path, key.kind is WatchKind.RECURSIVE)
     looking: Request[Any] = replace(step, watch=False)
     return looking
-
-
-def _watch_key(step: Step[Any]) -> Key | None:
-    if isinstance(step, Get | Exists):
-        return Key(WatchKind.DATA, step.path) if step.watch else None
-    if isinstance(step, Children):
-        return Key(WatchKind.CHILD, step.path) if step.watch else None
-    if isinstance(step, Watch):
-        return Key(WatchKind.RECURSIVE if step.recursive else WatchKind.PERSISTENT, step.path)
-    return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..errors import MultiFailed, server_error
@@ -22,7 +23,6 @@ from ..steps import (
     Get,
     Mode,
     Multi,
-    MultiOp,
     Node,
     Request,
     Set,
@@ -30,19 +30,23 @@ from ..steps import (
     Sync,
     Watch,
 )
+from . import opcodes
 
 Decode = Callable[[bytes, int], Any]
+"""Reads the reply's body from this offset on. It gives the result; of a multi that failed, the
+error: that a multi failed is said in its body."""
 
-CREATE, DELETE, EXISTS, GET, SET, CHILDREN, SYNC, CHECK, MULTI = 1, 2, 3, 4, 5, 8, 9, 13, 14
-CREATE2, REMOVE_WATCHES, CREATE_CONTAINER, CREATE_TTL, ADD_WATCH = 15, 18, 19, 21, 106
-
-WRITES = frozenset({CREATE, DELETE, SET, MULTI, CREATE2, CREATE_CONTAINER, CREATE_TTL})
-CREATE_TYPES = frozenset({CREATE, CREATE2, CREATE_CONTAINER, CREATE_TTL})
+Encoded = tuple[int, bytes, Decode]
+"""A request's opcode, its body, and how to decode the reply."""
 
 _INT = struct.Struct(">i")
+_int = _INT.pack
+_new = tuple.__new__
+_ON, _OFF = b"\x01", b"\x00"
 _LONG = struct.Struct(">q")
 _STAT = struct.Struct(">qqqqiiiqiiq")
 _MULTI_HEADER = struct.Struct(">i?i")
+_LARGEST_ASCII = 127
 _RUNTIME_INCONSISTENCY = -2  # what the server says of operations it did not get to
 
 
@@ -51,78 +55,81 @@ class Wire:
 
     def __init__(self, root: str, acl: tuple[Acl, ...]) -> None:
         self._root = "" if root == "/" else root
-        self._acl = acl
-        self._encoders: dict[type, Callable[[Any], tuple[int, bytes, Decode]]] = {
+        self._acl = _acls(acl)
+        self._encoders: dict[type, Callable[[Any], Encoded]] = {
             Create: self._create,
-            Delete: lambda step: (DELETE, self._path_version(step.path, step.version), _nothing),
-            Get: lambda step: (GET, self._path_flag(step.path, step.watch), _data),
-            Set: lambda step: (SET, self._set(step), _stat),
-            Exists: lambda step: (EXISTS, self._path_flag(step.path, step.watch), _stat),
-            Children: lambda step: (CHILDREN, self._path_flag(step.path, step.watch), _names),
-            Sync: lambda step: (SYNC, _string(self._full(step.path)), _nothing),
-            Watch: lambda step: (
-                ADD_WATCH,
-                _string(self._full(step.path)) + _INT.pack(step.recursive),
-                _nothing,
-            ),
+            Delete: self._delete,
+            Get: self._get,
+            Set: self._set,
+            Exists: self._exists,
+            Children: self._children,
+            Sync: self._sync,
+            Watch: self._watch,
             Multi: self._multi,
+            Check: self._check,
         }
 
-    def encode(self, step: Request[Any]) -> tuple[int, bytes, Decode]:
-        """The request's type, its body, and how to decode the reply."""
+    def encode(self, step: Request[Any]) -> Encoded:
+        """A request as it goes on the wire, and how to decode the reply."""
         return self._encoders[type(step)](step)
 
-    def encode_remove_watch(self, path: str, kind: int) -> tuple[int, bytes, Decode]:
+    def encode_remove_watch(self, path: str, kind: int) -> Encoded:
         """removeWatches: kind 1 is a child watch, 2 a data watch, 3 a persistent one."""
-        return REMOVE_WATCHES, _string(self._full(path)) + _INT.pack(kind), _nothing
+        return opcodes.REMOVE_WATCHES, self._path(path) + _int(kind), _nothing
 
     def strip(self, full: str) -> str:
         """A path from the server as the session sees it."""
         return (full[len(self._root) :] or "/") if self._root else full
 
-    def _full(self, path: str) -> str:
-        if not self._root:
-            return path
-        return self._root if path == "/" else self._root + path
+    def _path(self, path: str) -> bytes:
+        if self._root:
+            path = self._root if path == "/" else self._root + path
+        return _string(path)
 
-    def _path_version(self, path: str, version: int) -> bytes:
-        return _string(self._full(path)) + _INT.pack(version)
-
-    def _path_flag(self, path: str, watch: bool) -> bytes:
-        return _string(self._full(path)) + (b"\x01" if watch else b"\x00")
-
-    def _set(self, step: Set) -> bytes:
-        return _string(self._full(step.path)) + _buffer(step.data) + _INT.pack(step.version)
-
-    def _create(self, step: Create) -> tuple[int, bytes, Decode]:
-        body = (
-            _string(self._full(step.path))
-            + _buffer(step.data)
-            + _acls(self._acl if step.acl is None else step.acl)
-            + _INT.pack(step.mode.value)
-        )
+    def _create(self, step: Create) -> Encoded:
+        acl = self._acl if step.acl is None else _acls(step.acl)
+        body = self._path(step.path) + _buffer(step.data) + acl + _int(step.mode.value)
         if step.ttl_ms is not None:
-            return CREATE_TTL, body + _LONG.pack(step.ttl_ms), self._node
-        kind = CREATE_CONTAINER if step.mode is Mode.CONTAINER else CREATE2
+            return opcodes.CREATE_TTL, body + _LONG.pack(step.ttl_ms), self._node
+        kind = opcodes.CREATE_CONTAINER if step.mode is Mode.CONTAINER else opcodes.CREATE2
         return kind, body, self._node
+
+    def _delete(self, step: Delete) -> Encoded:
+        return opcodes.DELETE, self._path(step.path) + _int(step.version), _nothing
+
+    def _get(self, step: Get) -> Encoded:
+        return opcodes.GET, self._path(step.path) + (_ON if step.watch else _OFF), _data
+
+    def _set(self, step: Set) -> Encoded:
+        body = self._path(step.path) + _buffer(step.data) + _int(step.version)
+        return opcodes.SET, body, _stat
+
+    def _exists(self, step: Exists) -> Encoded:
+        return opcodes.EXISTS, self._path(step.path) + (_ON if step.watch else _OFF), _stat
+
+    def _children(self, step: Children) -> Encoded:
+        return opcodes.CHILDREN, self._path(step.path) + (_ON if step.watch else _OFF), _names
+
+    def _sync(self, step: Sync) -> Encoded:
+        return opcodes.SYNC, self._path(step.path), _nothing
+
+    def _watch(self, step: Watch) -> Encoded:
+        return opcodes.ADD_WATCH, self._path(step.path) + _int(step.recursive), _nothing
+
+    def _check(self, step: Check) -> Encoded:
+        return opcodes.CHECK, self._path(step.path) + _int(step.version), _nothing
 
     def _node(self, buffer: bytes, offset: int) -> Node:
         path, offset = _read_string(buffer, offset)
         return Node(self.strip(path), _stat(buffer, offset))
 
-    def _multi(self, step: Multi) -> tuple[int, bytes, Decode]:
+    def _multi(self, step: Multi) -> Encoded:
         parts = []
         for op in step.ops:
-            kind, body = self._multi_op(op)
+            kind, body, _ = self._encoders[type(op)](op)
             parts.append(_MULTI_HEADER.pack(kind, False, -1) + body)
         parts.append(_MULTI_HEADER.pack(-1, True, -1))
-        return MULTI, b"".join(parts), lambda buffer, offset: [self._outcomes(step, buffer, offset)]
-
-    def _multi_op(self, op: MultiOp) -> tuple[int, bytes]:
-        if isinstance(op, Check):
-            return CHECK, self._path_version(op.path, op.version)
-        kind, body, _ = self.encode(op)
-        return kind, body
+        return opcodes.MULTI, b"".join(parts), partial(self._outcomes, step)
 
     def _outcomes(
         self, step: Multi, buffer: bytes, offset: int
@@ -137,11 +144,12 @@ class Wire:
             if kind == -1:
                 codes.append(_INT.unpack_from(buffer, offset)[0])
                 offset += _INT.size
-            elif kind in CREATE_TYPES:
+            elif kind in opcodes.CREATES:
                 path, offset = _read_string(buffer, offset)
                 results.append(self.strip(path))
-                offset += _STAT.size if kind != CREATE else 0  # a plain create sends no stat
-            elif kind == SET:
+                if kind != opcodes.CREATE:  # a plain create sends no stat
+                    offset += _STAT.size
+            elif kind == opcodes.SET:
                 results.append(_stat(buffer, offset))
                 offset += _STAT.size
             else:
@@ -161,12 +169,12 @@ def _string(text: str) -> bytes:
 
 
 def _buffer(data: bytes) -> bytes:
-    return _INT.pack(len(data)) + data
+    return _int(len(data)) + data
 
 
 def _acls(acls: tuple[Acl, ...]) -> bytes:
-    each = (_INT.pack(acl.perms) + _string(acl.scheme) + _string(acl.id) for acl in acls)
-    return _INT.pack(len(acls)) + b"".join(each)
+    each = (_int(acl.perms) + _string(acl.scheme) + _string(acl.id) for acl in acls)
+    return _int(len(acls)) + b"".join(each)
 
 
 def _read_buffer(buffer: bytes, offset: int) -> tuple[bytes, int]:
@@ -187,7 +195,7 @@ def _nothing(buffer: bytes, offset: int) -> None:
 
 
 def _stat(buffer: bytes, offset: int) -> Stat:
-    return Stat._make(_STAT.unpack_from(buffer, offset))
+    return _new(Stat, _STAT.unpack_from(buffer, offset))  # there are as many as Stat has fields
 
 
 def _data(buffer: bytes, offset: int) -> Data:
@@ -198,6 +206,22 @@ def _data(buffer: bytes, offset: int) -> Data:
 def _names(buffer: bytes, offset: int) -> tuple[str, ...]:
     (count,) = _INT.unpack_from(buffer, offset)
     offset += _INT.size
+    names = _of_one_length(buffer, offset, count) if count > 1 else None
+    return _one_by_one(buffer, offset, count) if names is None else names
+
+
+def _of_one_length(buffer: bytes, offset: int, count: int) -> tuple[str, ...] | None:
+    """The names cut out all at once, if they are of one length, as those in a line are: before each
+    stand the same four bytes, which are in no name, for the first of them is zero."""
+    (length,) = _INT.unpack_from(buffer, offset)
+    if not 0 < length <= _LARGEST_ASCII or len(buffer) - offset != count * (_INT.size + length):
+        return None
+    text = str(buffer[offset:], "utf-8")
+    _, *names = text.split(text[: _INT.size])
+    return tuple(names) if len(names) == count else None
+
+
+def _one_by_one(buffer: bytes, offset: int, count: int) -> tuple[str, ...]:
     names = []
     for _ in range(count):
         end = offset + 4 + _INT.unpack_from(buffer, offset)[0]

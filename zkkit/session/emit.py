@@ -1,4 +1,4 @@
-"""What the runner tells the hooks. Nothing is made that nobody listens to."""
+"""Turns what happens in a session into events; builds none that no instrument listens for."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from ..errors import ConnectionLost, ZkkitError
 from ..hooks import Event, Hooks
-from ..steps import Create, Delete, Fire, Mark, Mode
-from .holds import Held
+from ..kernel import WatchKey
+from ..steps import GAINS, Create, Delete, Fire, Mark, Mode
+from .holds import HeldNode
 from .run import Flight, Run
-from .watches import Key
 
 
 class Reporter:
@@ -21,6 +21,7 @@ class Reporter:
         self.session = 0
         """The id of the session that events belong to."""
         self._doubtful: dict[str, Mode] = {}  # creates of this session whose replies were lost
+        self._awake: dict[Run, Event] = {}  # runs that a fire woke, till it is known what for
 
     def begin(self, session_id: int) -> None:
         """From now on events belong to this session."""
@@ -37,7 +38,7 @@ class Reporter:
             at = time.monotonic_ns()
             cause = type(error).__name__ if error is not None else ""
             kind, latency = type(step).__name__, at - flight.started
-            self._emit("step", step.path, kind, run, zxid, cause, latency, at)
+            self.hooks.emit("step", self._event(step.path, kind, run, zxid, cause, latency, at))
         if error is not None:
             if isinstance(error, ConnectionLost) and type(step) is Create:
                 self._doubtful[step.path] = step.mode
@@ -46,11 +47,11 @@ class Reporter:
             self._doubtful.pop(step.path, None)
             self._created(value.path, step.mode, run, value.stat.czxid)
         elif hooks.node_deleted and type(step) is Delete:
-            self._emit("node_deleted", step.path, "", run, zxid)
+            self.hooks.emit("node_deleted", self._event(step.path, "", run, zxid))
 
     def _created(self, path: str, mode: Mode, run: Run, zxid: int) -> None:
         if self.hooks.node_created:
-            self._emit("node_created", path, mode.name.lower(), run, zxid)
+            self.hooks.emit("node_created", self._event(path, mode.name.lower(), run, zxid))
 
     def _found(self, mark: Mark, run: Run) -> None:
         """A node is there that we may have heard nothing of: now it counts, and only now."""
@@ -58,58 +59,72 @@ class Reporter:
         if asked is not None:
             self._created(mark.path, self._doubtful.pop(asked), run, mark.zxid)
 
-    def watch_set(self, key: Key, run: Run) -> None:
+    def watch_set(self, key: WatchKey, run: Run) -> None:
         if self.hooks.watch_set:
-            self._emit("watch_set", key.path, key.kind.name.lower(), run)
+            self.hooks.emit("watch_set", self._event(key.path, key.kind.name.lower(), run))
 
     def fired(self, fire: Fire) -> None:
         if self.hooks.watch_fired:
-            self._emit("watch_fired", fire.path, fire.kind.value)
+            self.hooks.emit("watch_fired", self._event(fire.path, fire.kind.value))
 
     def woke(self, run: Run, fire: Fire) -> None:
-        if self.hooks.woke:
-            waited = time.monotonic_ns() - run.parked_at
-            self._emit("woke", fire.path, fire.kind.value, run, cause=fire.path, duration=waited)
+        """A fire is about to resume a run."""
+        if self.hooks.woke or self.hooks.wakeup_ended:
+            at, path = time.monotonic_ns(), fire.path
+            waited = at - run.parked_at
+            event = self._event(path, fire.kind.value, run, cause=path, duration=waited, at=at)
+            self._awake[run] = event
+            self.hooks.emit("woke", event)
+
+    def wakeup_ended(self, run: Run, outcome: str) -> None:
+        """A run waits again, fails, is interrupted, gained something or has its result: if a fire
+        woke it, the first of these says what the wakeup was good for."""
+        if self._awake and (woke := self._awake.pop(run, None)) is not None:
+            at = time.monotonic_ns()
+            # The session of the wakeup: if it is over by now, the two still belong together.
+            ended = woke._replace(t_ns=at, kind=outcome, duration=at - woke.t_ns)
+            self.hooks.emit("wakeup_ended", ended)
 
     def marked(self, mark: Mark, run: Run, duration: int) -> None:
+        """A run has marked something; `duration` is the time it held or waited."""
         if mark.tally is not None:
             mark.tally.count(mark.what, mark.kind, duration)
         if mark.what == "found":
             self._found(mark, run)
         elif mark.what != "gave up" and getattr(self.hooks, mark.what):
-            self._emit(mark.what, mark.path, mark.kind, run, mark.zxid, duration=duration)
+            self.hooks.emit(
+                mark.what, self._event(mark.path, mark.kind, run, mark.zxid, mark.before, duration)
+            )
+        if mark.what in GAINS:
+            self.wakeup_ended(run, "useful")
 
-    def lost(self, held: Held, cause: str) -> None:
+    def lost(self, held: HeldNode, cause: str) -> None:
+        """Something held or led is lost."""
         at = time.monotonic_ns()
         if held.tally is not None:
             held.tally.count("lost", "", at - held.since)
         if self.hooks.lost:
-            event = Event(
-                at, self.session, held.actor, held.recipe, held.path, "", held.zxid,
-                cause, at - held.since,
-            )  # fmt: skip
+            lasted = at - held.since
+            event = self._event(held.path, held.what, held, held.zxid, cause, lasted, at)
             self.hooks.emit("lost", event)
 
     def session_changed(self, state: str) -> None:
         if self.hooks.session_changed:
-            self._emit("session_changed", "", state)
+            self.hooks.emit("session_changed", self._event("", state))
 
-    def _emit(
+    def _event(
         self,
-        hook: str,
         path: str,
         kind: str,
-        run: Run | None = None,
+        by: Run | HeldNode | None = None,
         zxid: int = 0,
         cause: str = "",
         duration: int = 0,
         at: int = 0,
-    ) -> None:
-        actor, recipe = (run.actor_name, run.recipe) if run is not None else ("", "")
+    ) -> Event:
+        actor, recipe = (by.actor_name, by.recipe) if by is not None else ("", "")
         at = at or time.monotonic_ns()
-        self.hooks.emit(
-            hook, Event(at, self.session, actor, recipe, path, kind, zxid, cause, duration)
-        )
+        return Event(at, self.session, actor, recipe, path, kind, zxid, cause, duration)
 
 
 def _may_be(asked: str, path: str) -> bool:

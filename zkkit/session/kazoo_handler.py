@@ -1,0 +1,347 @@
+"""kazoo's client with another connection below: kazoo connects, zkkit talks.
+
+kazoo is good at finding a server and being taken by it: hosts, retries, TLS, SASL, credentials,
+session states. All of that stays its own. But once a connection stands, its loop (one thread for
+each session, one request and one reply at a time) is not run: the socket goes to whoever wants it
+(`Owner`), and kazoo's thread ends. When that connection is over a thread connects again. So a
+session that is connected has no thread at all.
+
+The client stays a kazoo client: what its own methods ask for is taken from its queue and sent on
+the same connection, between the requests of scripts, and answered as kazoo would.
+
+The private names of kazoo that this relies on:
+
+    conn._expand_client_hosts which servers are tried, in what order; which have no address
+    conn._connect             whether a server took us, credentials and all; where it is called from
+    conn._invoke              the connect reply: session id and negotiated timeout
+    conn._read_response       tells whoever asked the client for something, and keeps its watchers
+    conn._read_watch_event    calls the client's watchers
+    client._queue, ._pending  what its own methods ask for, and what of it is under way
+    client._session_callback  every change of state, before kazoo acts on it
+"""
+
+from __future__ import annotations
+
+import queue
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionExpiredError
+from kazoo.handlers.threading import _STOP, SequentialThreadingHandler
+from kazoo.protocol.connection import _CONNECTION_DROP, _SESSION_EXPIRED, ConnectionHandler
+from kazoo.protocol.serialization import Close, Connect, ReplyHeader
+from kazoo.protocol.states import KeeperState
+from kazoo.retry import ForceRetryError, RetryFailedError
+
+from .clock import now
+from .link import AUTH_XID, BODY, Fired, Reply
+from .platforms import Platform
+
+_STANDING, _STOPPED = "standing", "stopped"
+_BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
+_PAUSE = 0.05  # ... but after so many: a server may take us and hang up for ever
+
+
+class Owner(Protocol):
+    """Whom the handler serves: the transport. Called on the thread that connects."""
+
+    def session_offered(self, session_id: int, timeout: float, sent_at: float) -> bool:
+        """A server gave us this session. False: it is closed again at once."""
+
+    def connected(self, sock: socket.socket) -> None:
+        """The session stands, and the socket is the owner's from now on."""
+
+    def not_connected(self, server: str, why: object) -> None:
+        """This server could not be reached, or did not want us."""
+
+    def changed(self, state: str) -> None:
+        """The state of kazoo's client has changed."""
+
+    def rung(self) -> None:
+        """The client's own methods ask for something. Called on their threads."""
+
+
+class OwnRequest(NamedTuple):
+    """Something that a method of kazoo's client asks for."""
+
+    request: Any
+    result: Any
+
+    @property
+    def mishap(self) -> str:
+        """The state that the client is to be put in: kazoo's test helpers ask for that instead of a
+        request. Else ""."""
+        if self.request is _SESSION_EXPIRED:
+            return str(KeeperState.EXPIRED_SESSION)
+        return str(KeeperState.CONNECTING) if self.request is _CONNECTION_DROP else ""
+
+
+class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
+    """Connects as kazoo does, and gives the connection away when it stands."""
+
+    def __init__(self, client: Any, owner: Owner) -> None:
+        before = client._connection
+        super().__init__(client, before.retry_sleeper, before.logger, before.sasl_options)
+        client._connection = self
+        client.handler.create_socket_pair = lambda: (_Bell(owner), _Bell(owner))
+        self._owner = owner
+        self._current: tuple[str, int] | None = None
+        self._avoided: tuple[str, int] | None = None
+        self._change, client._session_callback = client._session_callback, self._on_change
+
+    # --- what the owner asks for ------------------------------------------------------------------
+
+    def own_requests(self) -> Iterator[OwnRequest]:
+        """What the client's methods have asked for since."""
+        waiting = self.client._queue
+        while waiting:
+            with suppress(IndexError):  # kazoo has just failed all of them
+                yield OwnRequest(*waiting.popleft())
+
+    def tell(self, asked: OwnRequest, reply: Reply) -> str:
+        """One of them is answered. Gives the state that this puts the client in, or ""."""
+        if reply.xid == AUTH_XID:
+            if reply.error:
+                asked.result.set_exception(AuthFailedError())
+                return str(KeeperState.AUTH_FAILED)
+            asked.result.set(True)
+            return ""
+        self.client._pending.appendleft((*asked, reply.xid))
+        header = ReplyHeader(reply.xid, reply.zxid, reply.error)
+        self._read_response(header, reply.frame, BODY)
+        return str(KeeperState.CLOSED) if isinstance(asked.request, Close) else ""
+
+    def tell_fire(self, fire: Fired) -> None:
+        """Let the client's own watchers know."""
+        self._read_watch_event(fire.frame, BODY)
+
+    def go_on(self, state: str, why: str, stood: float, unanswered: list[OwnRequest]) -> None:
+        """The connection is over, after `stood` seconds, and the client in this state (or ""):
+        connect again, on a thread of its own."""
+        self.client._pending.extend((*asked, 0) for asked in unanswered)
+        self._connection_routine = self.handler.spawn(self._go_on, state, why, stood)
+
+    def avoid_current(self) -> None:
+        """Try the server we are with last, the next time servers are tried."""
+        self._avoided = self._current
+
+    def hang_up(self) -> None:
+        """Break the connection, or the one that is being made."""
+        sock = self._socket
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def shut_down(self, patience: float) -> None:
+        """Close the session on the server and end kazoo's threads.
+
+        A frozen server does not answer: after `patience` seconds the connection is broken, and
+        the session will expire. (kazoo's own `stop` would wait ten seconds and more.)
+        """
+        self.client._stopped.set()
+        self.client._queue.append((Close(), None))
+        self._owner.rung()
+        if not self.connection_stopped.wait(patience):
+            self.hang_up()
+            self.connection_stopped.wait(1.0)
+        self.client.handler.stop()
+        if self.connection_stopped.is_set():
+            if self._connection_routine is not None:
+                self._connection_routine.join(1.0)
+            self.close()
+
+    # --- connecting -------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self.connection_stopped.clear()
+        super().start()
+
+    def zk_loop(self) -> None:
+        """Where kazoo's thread begins; it ends when a connection stands."""
+        outcome = _STOPPED
+        retry = self.retry_sleeper.copy()
+        try:
+            while not self.client._stopped.is_set():
+                outcome = retry(self._connect_loop, retry)
+                if outcome in (_STANDING, _STOPPED):
+                    break
+        except RetryFailedError:
+            self.logger.warning("connecting was given up, as the retry policy says")
+        finally:
+            if outcome != _STANDING:
+                # In this order: whoever waits for the end finds the client closed.
+                self.client._session_callback(KeeperState.CLOSED)
+                self.connection_stopped.set()
+
+    def _go_on(self, state: str, why: str, stood: float) -> None:
+        if state == KeeperState.CLOSED:
+            self.client._stopped.set()
+        else:
+            self.logger.warning("the connection is over: %s", why)
+        if not self.client._stopped.is_set() and self.client._state != KeeperState.CONNECTING:
+            self.client._session_callback(state or KeeperState.CONNECTING)
+        if stood < _BRIEF and not self.client._stopped.is_set():
+            self.handler.sleep_func(_PAUSE)
+        self.zk_loop()
+
+    def _connect_loop(self, retry: Any) -> str:
+        for server in self._servers():
+            if self.client._stopped.is_set():
+                return _STOPPED
+            outcome = self._connect_attempt(*server, retry)
+            if outcome:
+                return outcome
+        raise ForceRetryError("no server took us")
+
+    def _servers(self) -> list[tuple[str, str, int]]:
+        addresses = self._expand_client_hosts()
+        found = {host for host, _, _ in addresses}
+        for host, port in self.client.hosts:
+            if host not in found:
+                self._owner.not_connected(f"{host}:{port}", "this name has no address")
+        # A stable sort: kazoo's order, but for the one.
+        return sorted(addresses, key=lambda server: server[1:] == self._avoided)
+
+    def _connect_attempt(self, host: str, address: str, port: int, retry: Any) -> str:
+        """Try one server. Gives how it ended, or "" to try the next."""
+        client = self.client
+        self._socket = None
+        if client._state != KeeperState.CONNECTING:
+            client._session_callback(KeeperState.CONNECTING)
+        self._current = (address, port)
+        try:
+            self._connect(host, address, port)
+            retry.reset()
+            sock: Any = self._socket
+            self._owner.connected(sock)
+            return _STANDING
+        except (Exception, self.handler.timeout_exception) as error:  # gevent's is no Exception
+            self._owner.not_connected(f"{host}:{port}", error)
+            if self._socket is not None:
+                self._socket.close()
+            return self._refused(error, retry)
+
+    def _refused(self, error: BaseException, retry: Any) -> str:
+        client = self.client
+        if isinstance(error, ConnectionDropped | self.handler.timeout_exception):
+            self.logger.warning("not connected: %s", error)
+            if client._state != KeeperState.CONNECTING:
+                client._session_callback(KeeperState.CONNECTING)
+            return ""
+        if isinstance(error, AuthFailedError):
+            retry.reset()
+            self.logger.warning("the server does not accept our credentials: %s", error)
+            client._session_callback(KeeperState.AUTH_FAILED)
+            return _STOPPED
+        if isinstance(error, SessionExpiredError):
+            retry.reset()
+            self.logger.warning("the session has expired")
+            client._session_callback(KeeperState.EXPIRED_SESSION)
+            return ""
+        self.logger.error("connecting failed in a way that nobody foresaw", exc_info=error)
+        raise error
+
+    def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
+        sent_at = now()
+        result = super()._invoke(timeout, request, xid)
+        if isinstance(request, Connect):
+            reply = result[0]
+            expired = reply.time_out <= 0
+            if not expired and not self._owner.session_offered(
+                reply.session_id, reply.time_out / 1000.0, sent_at
+            ):
+                super()._invoke(timeout, Close(), 1)
+                raise SessionExpiredError("closed: it was lost by our own clock")
+        return result
+
+    def _on_change(self, state: str) -> None:
+        self._change(state)
+        self._owner.changed(state)
+
+
+class _Bell:
+    """What kazoo takes for an end of its wake-up socketpair: a byte says that its queue has
+    something. No byte is ever written, so nobody waits for room."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._closed = False
+
+    def send(self, data: bytes) -> int:
+        if self._closed:
+            raise OSError("the connection is closed")  # so kazoo tells whoever asked
+        self._owner.rung()
+        return len(data)
+
+    def close(self) -> None:
+        self._closed = True
+
+
+class LazyThreads(SequentialThreadingHandler):  # type: ignore[misc]
+    """kazoo's two threads for callbacks, begun when there is something to call: scripts have no
+    use for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._workers: list[Any] = []
+        self._renew()
+
+    def _renew(self) -> None:
+        self.callback_queue = _LazyQueue(self)
+        self.completion_queue = _LazyQueue(self)
+
+    def start(self) -> None:
+        with self._state_change:
+            self._running = True
+        for work in (self.completion_queue, self.callback_queue):
+            if not work.empty():
+                self.work_on(work)
+
+    def work_on(self, work: _LazyQueue) -> None:
+        with self._state_change:
+            if self._running and not work.begun:
+                work.begun = True
+                self._workers.append(self._create_thread_worker(work))
+
+    def stop(self) -> None:
+        with self._state_change:
+            queues = (self.completion_queue, self.callback_queue)
+            running, self._running = self._running, False
+            if not running:
+                return
+            workers, self._workers = self._workers, []
+            for work in queues:
+                if work.begun:
+                    work.put_last()
+            self._renew()
+        for worker in workers:
+            worker.join()
+
+
+class _LazyQueue(queue.Queue):  # type: ignore[type-arg]
+    """Begins its thread with its first item."""
+
+    def __init__(self, handler: LazyThreads) -> None:
+        super().__init__()
+        self.begun = False
+        self._handler = handler
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        super().put(item, block, timeout)
+        if not self.begun:
+            self._handler.work_on(self)
+
+    def put_last(self) -> None:
+        """End its thread after what is in it now."""
+        super().put(_STOP)
+
+
+def kazoo_threads(platform: Platform) -> Any:
+    """What kazoo's client needs to run on these threads or greenlets."""
+    if platform.name == "gevent":
+        from kazoo.handlers.gevent import SequentialGeventHandler
+
+        return SequentialGeventHandler()
+    return LazyThreads()
