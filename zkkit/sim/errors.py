@@ -21,6 +21,14 @@ class SwallowedCancel(ScriptFault):
     """The script was cancelled and ended as if nothing had happened."""
 
 
+class NotALock(ZkkitError):
+    """Something was to be used as a lock that has not the scripts of one."""
+
+
+class NothingAsked(ZkkitError):
+    """An exploration was not told what must hold."""
+
+
 class StoryMismatch(ZkkitError):
     """A story does not fit the world it is replayed in."""
 

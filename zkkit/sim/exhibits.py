@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
-from ..errors import ZkkitError
-from .explore import Verdict
-from .gallery import OTHERS, TWINS
+from .explore import explore_origin
+from .gallery import ALL
 from .gallery.twin import Twin
+from .names import by_name
 from .origin import Maker, Origin
 from .properties import Property
+from .verdict import Verdict
 from .world import World
 
-ALL = (*TWINS, *OTHERS)
-
-
-class NoTwin(ZkkitError):
-    """The gallery has no twin of this name."""
+__all__ = ["ALL", "asked", "broken", "find", "twin"]
 
 
 def twin(name: str) -> Twin:
     """The twin of this name."""
-    names = {each.name.lower(): each for each in ALL}
-    if name.lower() not in names:
-        near = [each for each in names if name.lower() in each]
-        near = near or difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-        hint = f"do you mean {names[near[0]].name}? " if near else ""
-        raise NoTwin(
-            f"the gallery has no {name!r}", hint=f"{hint}`zkkit sim gallery` lists them all"
-        )
-    return names[name.lower()]
+    return by_name(ALL, name, "the gallery has no", "zkkit sim gallery")
 
 
 def broken(name: str) -> World:
@@ -46,6 +34,6 @@ def asked(name: str) -> Sequence[Property]:
 def find(name: str) -> Verdict:
     """Explore a twin; its story knows its origin."""
     exhibit = twin(name)
-    about = f"{exhibit.name}: {exhibit.mistake}"
+    about = f"{exhibit.name}: {exhibit.mistake} {exhibit.teaches}"
     origin = Origin(Maker.of(broken, exhibit.name), Maker.of(asked, exhibit.name), about)
-    return origin.explore(faults=exhibit.faults)
+    return explore_origin(origin, faults=exhibit.faults)

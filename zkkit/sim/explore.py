@@ -1,8 +1,8 @@
 """Try everything that can happen, up to stated bounds.
 
-Breadth first: the first story found is a shortest one. The verdict is True (nothing wrong in all
-states within the bounds that it names), False (with a story) or None: unknown, since the budget of
-states or seconds was used up, or since random walks never try everything.
+Breadth first: the first story found of each broken property is a shortest one. When something is
+broken the search goes on for a while, for the other properties; behind what is broken it does not
+look. The verdict (zkkit.sim.verdict) is what was found, and how far it can be trusted.
 """
 
 from __future__ import annotations
@@ -11,41 +11,34 @@ import gc
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
+from .errors import NothingAsked, StoryMismatch
+from .fairness import OutOfTime, find_round, move_of, round_at_end
 from .faults import CANCEL, Faults
 from .machine import Machine
-from .properties import Property, View, of_a_lock
+from .origin import Origin
+from .properties import FAMILIES, Goal, NobodyStarves, Property, View
+from .properties.scripts import ALWAYS_ASKED
+from .ranks import BY_RANK, FORGETFUL, Ranks
 from .rounds import Rounds
-from .standing import short
-from .state import Draft, Event, State
-from .story import Story
+from .snapshot import short
+from .state import MEMOS, Draft, Event, Fact, State
+from .story import Breach, Story
+from .verdict import Verdict
 from .watchdog import guarded
 from .world import World
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What an exploration found. `holds` is None where it cannot be known."""
-
-    holds: bool | None
-    states: int
-    events: int
-    seconds: float
-    bounds: str
-    story: Story | None = None
-
-    def __str__(self) -> str:
-        what = {True: "holds", False: "broken", None: "unknown"}[self.holds]
-        text = f"{what}: {self.states:,} states in {self.seconds:.2f} s ({self.bounds})"
-        return text if self.story is None else f"{text}\n{self.story}"
+Breaches: TypeAlias = tuple[Breach, ...]
+Asking: TypeAlias = tuple[int, str, Callable[..., str | None]]
+"""Where a property stands among them all, its name, and a question that it has an answer to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Explored:
     """How far an exploration has come."""
 
     states: int
@@ -56,70 +49,167 @@ class Progress:
 
 def explore(
     world: World,
-    *,
-    faults: Faults = CANCEL,
     properties: Sequence[Property] | None = None,
+    *,
+    goals: Sequence[Goal] = (),
+    faults: Faults = CANCEL,
     states: int = 1_000_000,
     seconds: float = 600.0,
     preemptions: int | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    by_rank: bool | None = None,
+    progress: Callable[[Explored], object] | None = None,
 ) -> Verdict:
-    """Try all interleavings of the world's actors, with these faults.
+    """Try all interleavings of the world's actors, with these faults: do the properties hold?
+
+    What is asked must be said: a family such as `of_a_lock()`, or a list of properties. An empty
+    list asks only whether the scripts keep the rules. Goals are what must be reachable, or the
+    verdict is vacuous; families bring their own along.
 
     With `preemptions` only those in which a session that could go on is left for another one at
     most so often; faults are not counted as leaving.
+
+    Where scripts try again and again numbers only grow, and there is no end of states. When the
+    budget is used up, all is explored once more, with the same budget, with numbers compared by
+    rank (zkkit.sim.ranks): True does so at once, False never. `NobodyStarves` needs it at once.
+
+    Raises:
+        NothingAsked: `properties` is left out.
+        ValueError: the world has no actors, or does not know one of the faults; or numbers are to
+            be compared by rank, or it is asked who starves, under a bound on preemptions.
+        ScriptFault: a script breaks the rules of exploring: Impure or Endless. (Any other mistake
+            in a script is a story.)
+        Unsupported: the code of a Call gives a value that cannot be compared.
     """
-    search = _Search(world, faults, of_a_lock() if properties is None else properties)
-    with search.running():
-        return search.breadth_first(states, seconds, preemptions, progress)
+    asked = (*_asked(properties), *goals)
+    in_the_long_run = any(isinstance(each, NobodyStarves) for each in asked)
+    if preemptions is not None:
+        if by_rank or in_the_long_run:
+            raise ValueError(
+                "a bound on preemptions leaves no rounds to look for: neither can numbers be "
+                "compared by rank, nor can it be asked who starves"
+            )
+        by_rank = False
+    at_once = in_the_long_run if by_rank is None else by_rank
+    told: list[Explored] = []  # that it is over is told once, at the very end
+
+    def tell(explored: Explored) -> None:
+        if explored.over:
+            told.append(explored)
+        elif progress is not None:
+            progress(explored)
+
+    def search(ranks: bool) -> Verdict:
+        searching = _Search(world, faults, asked, by_rank=ranks)
+        with searching.running():
+            return searching.breadth_first(
+                states, seconds, preemptions, None if progress is None else tell
+            )
+
+    verdict = search(at_once)
+    if verdict.holds is None and by_rank is None and not at_once:
+        again = search(True)
+        spent = verdict.seconds + again.seconds
+        if again.holds is None:
+            verdict = replace(verdict, bounds=f"{verdict.bounds}, by rank as well", seconds=spent)
+        else:
+            verdict = replace(again, seconds=spent)
+    if progress is not None and told:
+        progress(told[-1])
+    return verdict
 
 
 def walk(
     world: World,
+    properties: Sequence[Property] | None = None,
     *,
     seed: int,
     walks: int = 1000,
     faults: Faults = CANCEL,
-    properties: Sequence[Property] | None = None,
     steps: int = 1000,
     seconds: float = 600.0,
 ) -> Verdict:
-    """Where all is too much: random walks. They can find a story, never prove there is none."""
-    search = _Search(world, faults, of_a_lock() if properties is None else properties)
+    """Where all is too much: random walks. They can find a story, never prove there is none.
+    Raises as `explore`."""
+    search = _Search(world, faults, _asked(properties))
     with search.running():
         return search.random_walks(random.Random(seed), seed, walks, steps, seconds)
 
 
-def retrace(world: World, events: Sequence[Event], properties: Sequence[Property]) -> str | None:
-    """Let these events happen; gives what is wrong then, or None."""
-    search = _Search(world, Faults(len(events)), properties)
+def explore_origin(origin: Origin, **bounds: Any) -> Verdict:
+    """Explore the world that an origin builds; a story that is found remembers where it comes from.
+    Whatever the origin names is imported: it is for those you wrote yourself. Raises NoWorld if it
+    cannot be built, and as `explore`."""
+    trusted = origin.modules()
+    verdict = explore(origin.world(trusted), origin.properties(trusted), **bounds)
+    stories = tuple(replace(story, origin=origin) for story in verdict.stories)
+    return replace(verdict, stories=stories)
+
+
+def replay(story: Story, world: World, properties: Sequence[Property]) -> str | None:
+    """Let a story happen again in this world; gives what is wrong at its end, or None. Raises
+    StoryMismatch if it does not fit, ValueError if there is nobody in this world, and whatever
+    `explore` raises for a script."""
+    events = story.events
+    search = _Search(world, Faults(len(events), world.setting.kinds), properties)
     machine = search.machine
     with search.running():
-        Story.of(machine, events, "", "")  # raises if they do not fit
-        state, wrong = search.start()
-        for event in events:
-            state, wrong = search.judge(machine.after(state, event), state[5])
-        wrong = wrong or search.at_rest(state, machine.moves(state)) or search.for_ever(state)
-        return None if wrong is None else short(machine.names, wrong)
+        Story.of(machine, events, Breach("", ""), "")  # raises if they do not fit
+        wrong = search.end_of(events)
+        if not wrong:
+            # Whatever never ends is known by coming back to where it was, but for its numbers.
+            again = _Search(world, search.faults, properties, by_rank=True)
+            with again.running():
+                wrong = again.without_end(events)
+        found = {breach.breaks: breach.text for breach in reversed(wrong)}
+        if not found:
+            return None
+        return short(machine.roster.names, found.get(story.breaks, wrong[0].text))
+
+
+def _asked(properties: Sequence[Property] | None) -> Sequence[Property]:
+    if properties is None:
+        raise NothingAsked(
+            "nothing is asked of this world: say what must hold",
+            hint=f"explore(world, of_a_lock()); the families are {', '.join(FAMILIES)}, and "
+            "zkkit.sim.properties has single properties",
+        )
+    return properties
 
 
 class _Search:
-    def __init__(self, world: World, faults: Faults, properties: Sequence[Property]) -> None:
+    def __init__(
+        self, world: World, faults: Faults, asked: Sequence[Property], *, by_rank: bool = False
+    ) -> None:
         if not world.actors:
             raise ValueError("there is nobody in this world: add actors with world.actor(...)")
-        self.machine = world.machine(faults)
-        self.properties = tuple(properties)
-        self._asked: dict[frozenset[str], list[tuple[int, Property]]] = {}
-        self._against_rounds = [
-            (index, each)
+        self.world = world
+        self.faults = faults
+        self.given = tuple(asked)
+        self.machine = machine = world.machine(faults)
+        self.ranks = Ranks(machine) if by_rank else None
+        own = (each for each in asked if not isinstance(each, Goal))
+        self.properties: tuple[Property, ...] = (*ALWAYS_ASKED, *own)
+        self.goals = [each.fresh() for each in asked if isinstance(each, Goal)]
+        self.asked = tuple(dict.fromkeys(each.name for each in asked))
+        self._concerned: dict[frozenset[str], tuple[list[tuple[int, Property]], list[Goal]]] = {}
+        self._against_rounds = self._that_ask("for_ever")
+        self._of_idle = self._that_ask("idle")
+        self._of_calm = sorted((*self._of_idle, *self._that_ask("calm")), key=_place)
+        self._of_quiet = sorted((*self._of_calm, *self._that_ask("quiet")), key=_place)
+        self._rounds = Rounds(machine, self._then)
+        self.bounds = f"{len(world.actors)} actors, {faults}" + f", {BY_RANK}" * by_rank
+        budget = faults.budget(machine.kinds)
+        self.kinds = tuple(kind for kind, n in zip(machine.kinds, budget[1:], strict=True) if n)
+        self.never = set(self.kinds)
+        """The faults that could strike nowhere so far."""
+
+    def _that_ask(self, question: str) -> list[Asking]:
+        """The properties that have an answer of their own to this question."""
+        return [
+            (index, each.name, getattr(each, question))
             for index, each in enumerate(self.properties)
-            if type(each).for_ever is not Property.for_ever
+            if getattr(type(each), question) is not getattr(Property, question)
         ]
-        self._rounds = Rounds(
-            self.machine,
-            lambda state, event: self.judge(self.machine.after(state, event), state[5])[0],
-        )
-        self.bounds = f"{len(world.actors)} actors, {faults}"
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -128,7 +218,7 @@ class _Search:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            with guarded(self.machine.pulse):
+            with guarded(self.machine.activity):
                 yield
                 self.machine.check_purity()
         finally:
@@ -136,102 +226,165 @@ class _Search:
             if collecting:
                 gc.enable()
 
-    def start(self) -> tuple[State, str | None]:
-        draft = self.machine.begin()
-        return self.judge(draft, tuple(each.memo for each in self.properties))
+    # --- asking -------------------------------------------------------------------------------
 
-    def judge(self, draft: Draft, memos: tuple[Any, ...]) -> tuple[State, str | None]:
-        """Close a draft: ask the properties that want to know."""
-        wrong: str | None = None
+    def start(self) -> tuple[State, Breaches]:
+        draft = self.machine.begin()
+        view = View(self.machine.roster, draft)
+        return self.judge(draft, tuple(each.at_first(view) for each in self.properties))
+
+    def judge(self, draft: Draft, memos: tuple[Any, ...]) -> tuple[State, Breaches]:
+        """Close a draft: ask the properties and goals that want to know."""
         if not draft.facts:
-            return draft.done(memos), None
+            return draft.done(memos), ()
         kinds = frozenset([fact[0] for fact in draft.facts])
-        asked = self._asked.get(kinds)
-        if asked is None:
-            asked = self._asked[kinds] = [
-                (index, each)
-                for index, each in enumerate(self.properties)
-                if not each.wants.isdisjoint(kinds)
-            ]
-        if asked:
-            view = View(self.machine, draft)
+        concerned = self._concerned.get(kinds)
+        if concerned is None:
+            concerned = self._concerned[kinds] = self._those_concerned(kinds)
+        asked, goals = concerned
+        wrong: Breaches = ()
+        if asked or goals:
+            view = View(self.machine.roster, draft)
             remembered = list(memos)
             for index, each in asked:
                 remembered[index], found = each.after(memos[index], draft.facts, view)
-                if found and wrong is None:
-                    wrong = f"{each.name}: {found}"
+                if found:
+                    wrong = (*wrong, Breach(each.name, found))
             memos = tuple(remembered)
+            for goal in goals:
+                if goal.met(draft.facts, view):
+                    self.goals = [each for each in self.goals if each is not goal]
+                    self._concerned.clear()
         return draft.done(memos), wrong
 
-    def at_rest(self, state: State, moves: Sequence[Event]) -> str | None:
+    def _those_concerned(
+        self, kinds: frozenset[str]
+    ) -> tuple[list[tuple[int, Property]], list[Goal]]:
+        asked = [
+            (index, each)
+            for index, each in enumerate(self.properties)
+            if not each.wants.isdisjoint(kinds)
+        ]
+        return asked, [goal for goal in self.goals if not goal.wants.isdisjoint(kinds)]
+
+    def at_rest(self, state: State, moves: Sequence[Event]) -> Breaches:
         """Ask about a state in which nothing is under way."""
-        if any(move[0] not in _AT_LEISURE for move in moves):
-            return None
-        view = View(self.machine, state)
-        for index, each in enumerate(self.properties):
-            found = each.calm(state[5][index], view)
-            if not moves:
-                found = found or each.quiet(state[5][index], view)
-            if found:
-                return f"{each.name}: {found}"
-        return None
+        those = self._of_calm if moves else self._of_quiet
+        for move in moves:
+            if move[0] == _CLOCK:
+                those = self._of_idle
+            elif move[0] not in _AT_LEISURE:
+                return ()
+        if not those:
+            return ()
+        view = View(self.machine.roster, Draft(state))
+        told = [(name, ask(state[MEMOS][index], view)) for index, name, ask in those]
+        return tuple(Breach(name, found) for name, found in told if found)
+
+    def for_ever(self, state: State) -> Breaches:
+        """Ask about a state from which no way leads to a quiet one."""
+        who = self._rounds.trapped(state) if self._against_rounds else None
+        if who is None:
+            return ()
+        told = [(name, ask(state[MEMOS][index], who)) for index, name, ask in self._against_rounds]
+        return tuple(Breach(name, found) for name, found in told if found)
+
+    # --- following ----------------------------------------------------------------------------
+
+    def _then(self, state: State, event: Event) -> tuple[State, State, Sequence[Fact]]:
+        """After an event: the state, the one that stands for it, and the facts."""
+        draft = self.machine.after(state, event)
+        after, _ = self.judge(draft, state[MEMOS])
+        return after, after if self.ranks is None else self.ranks.first(after), draft.facts
+
+    def end_of(self, events: Sequence[Event]) -> Breaches:
+        """What is wrong with, or after, the last of these events."""
+        state, wrong = self.start()
+        for event in events:
+            state, wrong = self.judge(self.machine.after(state, event), state[MEMOS])
+        return wrong or self.at_rest(state, self.machine.moves(state))
+
+    def without_end(self, events: Sequence[Event]) -> Breaches:
+        """What is wrong in the long run after these events."""
+        assert self.ranks is not None
+        states = [self.start()[0]]
+        happened: list[Sequence[Fact]] = []
+        for event in events:
+            after, _, facts = self._then(states[-1], event)
+            states.append(after)
+            happened.append(facts)
+        wrong: Breaches = ()
+        for prop in self.properties:
+            if isinstance(prop, NobodyStarves):
+                moves = [
+                    move_of(prop, states[n], event, states[n + 1], happened[n], n + 1)
+                    for n, event in enumerate(events)
+                ]
+                found = round_at_end(self.machine, prop, states, moves, self.ranks.key)
+                wrong += (Breach(prop.name, found),) if found else ()
+        return wrong or self.for_ever(self.ranks.first(states[-1]))
+
+    def _tell(
+        self, events: Sequence[Event], found: Breach, bounds: str, *, at_end: bool
+    ) -> Story | None:
+        """Tell these events with their true numbers; None if with them nothing is wrong. `at_end`:
+        what was found is wrong at their end, not in the long run."""
+        if self.ranks is None:
+            return Story.of(self.machine, events, found, bounds)
+        exact = _Search(self.world, self.faults, self.given)
+        with exact.running():
+            try:
+                story = Story.of(exact.machine, events, found, bounds)
+            except StoryMismatch:
+                return None
+            if not at_end:
+                return story
+            truly = [each for each in exact.end_of(events) if each.breaks == found.breaks]
+            return Story.of(exact.machine, events, truly[0], bounds) if truly else None
+
+    # --- searching ----------------------------------------------------------------------------
 
     def breadth_first(
         self,
         most: int,
         seconds: float,
         preemptions: int | None,
-        progress: Callable[[Progress], object] | None,
+        progress: Callable[[Explored], object] | None,
     ) -> Verdict:
-        began = time.perf_counter()
-        machine = self.machine
-        bounds = self.bounds
+        machine, never = self.machine, self.never
         rounds_matter = preemptions is None and bool(self._against_rounds)
         suspects: dict[State, tuple[State, Event]] = {}
-        if preemptions is not None:
-            bounds += f", at most {preemptions} preemptions"
+        ranks = self.ranks
         first, wrong = self.start()
+        if ranks is not None:
+            first = ranks.first(first)
         # Under a bound on preemptions, who moved last and how often it was left are part of it.
         start: Any = first if preemptions is None else (first, -1, 0)
         came: dict[Any, tuple[Any, Event, int] | None] = {start: None}
-        queue: deque[tuple[Any, int]] = deque([(start, 0)])
+        queue: deque[tuple[Any, int]] = deque() if wrong else deque([(start, 0)])
+        broken = _Broken(self.properties)
+        broken.add(wrong, start)
+        limit = _Limit(most, seconds, progress)
         events = 0
-
-        def tell(over: bool) -> None:
-            if progress is not None:
-                progress(Progress(len(came), len(queue), time.perf_counter() - began, over))
-
-        def verdict(
-            holds: bool | None, found: str | None = None, key: Any = None, *last: Event
-        ) -> Verdict:
-            story = None
-            if found is not None:
-                story = Story.of(machine, [*_way(came, key), *last], found, bounds)
-            spent = time.perf_counter() - began
-            tell(over=True)
-            return Verdict(holds, len(came), events, spent, bounds, story)
-
-        if wrong:
-            return verdict(False, wrong, start)
-        told = began
         while queue:
-            if not events % 64 and (len(came) > most or time.perf_counter() - began > seconds):
-                bounds += f", given up after {len(came):,} states"
-                return verdict(None)
-            if progress is not None and time.perf_counter() - told > 0.1:
-                tell(over=False)
-                told = time.perf_counter()
+            if limit.is_near(events) and limit.is_reached(events, len(came), len(queue), broken):
+                break
             key, depth = queue.popleft()
             state = key if preemptions is None else key[0]
             moves = machine.moves(state)
             wrong = self.at_rest(state, moves)
             if wrong:
-                return verdict(False, wrong, key)
+                broken.add(wrong, key)
+                continue
             own = len(moves)
             moves += machine.misfortunes(state)
+            if never and len(moves) > own:
+                never.difference_update([event[0] for event in moves[own:]])
             for place, event in enumerate(moves):
                 events += 1
-                state_after, wrong = self.judge(machine.after(state, event), state[5])
+                state_after, wrong = self.judge(machine.after(state, event), state[MEMOS])
+                if ranks is not None and not wrong:
+                    state_after = ranks.first(state_after)
                 after: Any = state_after
                 if preemptions is not None:
                     mover, left = _preempted(machine, key, event, moves)
@@ -240,27 +393,80 @@ class _Search:
                     after = (state_after, mover, left)
                 if wrong:
                     # Before asking whether the state is known: the way here may be what is wrong.
-                    return verdict(False, wrong, key, event)
+                    broken.add(wrong, key, event)
+                    continue
                 new = (key, event, depth + 1)
                 known = came.setdefault(after, new)  # hashed once: that is what takes the time
                 if known is new:
                     queue.append((after, depth + 1))
                 elif rounds_matter and place < own and (known is None or known[2] <= depth):
                     suspects.setdefault(after, (key, event))
-        for state, (key, event) in suspects.items():
-            wrong = self.for_ever(state)
-            if wrong:
-                return verdict(False, wrong, key, event)
-        return verdict(True)
+        endless = _Broken(self.properties)
+        out_of_time = False
+        if not queue:
+            for state, (key, event) in suspects.items():
+                wrong = self.for_ever(state)
+                if wrong:
+                    endless.add(wrong, key, event)
+                    break
+            if any(isinstance(each, NobodyStarves) for each in self.properties):
+                far = {key: 0 if step is None else step[2] for key, step in came.items()}
+                out_of_time = not self._find_rounds(far, endless, limit.end)
+        limit.tell(len(came), len(queue), over=True)
+        bounds, complete = self.bounds, "all explored"
+        if preemptions is not None:
+            bounds, complete = f"{bounds}, at most {preemptions} preemptions", "bounded"
+        if ranks is not None and ranks.forgets:
+            bounds += f", {FORGETFUL}"
+        if out_of_time:
+            bounds, complete = f"{bounds}, given up looking for rounds", "given up"
+        if queue:
+            complete = "bounded" if broken else "given up"
+            bounds += "" if broken else f", given up after {len(came):,} states"
+        told = [
+            self._tell([*way_to(key, came)[1], *last], breach, bounds, at_end=each is broken)
+            for each in (broken, endless)
+            for breach, key, last in each.gravest_first()
+        ]
+        stories = broken.in_order(filter(None, told))
+        if told and not stories:
+            bounds, complete = f"{bounds}, given up: the scripts compute with numbers", "given up"
+        return self._verdict(len(came), events, limit.spent, bounds, complete, stories)
 
-    def for_ever(self, state: State) -> str | None:
-        """Ask about a state from which no way leads to a quiet one."""
-        who = self._rounds.trapped(state) if self._against_rounds else None
-        for index, each in self._against_rounds if who else ():
-            found = each.for_ever(state[5][index], who or "")
-            if found:
-                return f"{each.name}: {found}"
-        return None
+    def _find_rounds(self, far: Mapping[State, int], endless: _Broken, until: float) -> bool:
+        """Ask who starves in the states that are so far from the beginning. False: no time."""
+        for prop in self.properties:
+            if isinstance(prop, NobodyStarves):
+                try:
+                    found = find_round(self.machine, prop, far, self._then, until=until)
+                except OutOfTime:
+                    return False
+                if found is not None:
+                    endless.add((Breach(prop.name, found.text),), found.start, *found.events)
+        return True
+
+    def _verdict(
+        self,
+        states: int,
+        events: int,
+        spent: float,
+        bounds: str,
+        complete: str,
+        stories: Sequence[Story],
+        holds: bool | None = True,
+    ) -> Verdict:
+        if stories:
+            holds = False
+        elif complete == "given up":
+            holds = None
+        elif holds and self.goals:
+            holds = False
+        return Verdict(
+            holds, states, events, spent, bounds, self.asked, tuple(stories), complete,
+            unmet=tuple(goal.name for goal in self.goals),
+            could_strike=tuple(kind for kind in self.kinds if kind not in self.never),
+            could_not_strike=tuple(kind for kind in self.kinds if kind in self.never),
+        )  # fmt: skip
 
     def random_walks(
         self, chance: random.Random, seed: int, walks: int, steps: int, seconds: float
@@ -270,6 +476,11 @@ class _Search:
         bounds = f"{self.bounds}, {walks} random walks of at most {steps} events, seed {seed}"
         seen: set[int] = set()
         events = 0
+
+        def verdict(*stories: Story) -> Verdict:
+            spent = time.perf_counter() - began
+            return self._verdict(len(seen), events, spent, bounds, "bounded", stories, None)
+
         for _ in range(walks):
             state, wrong = self.start()
             way: list[Event] = []
@@ -278,10 +489,9 @@ class _Search:
                 moves = machine.moves(state)
                 wrong = wrong or self.at_rest(state, moves)
                 if wrong:
-                    story = Story.of(machine, way, wrong, bounds)
-                    spent = time.perf_counter() - began
-                    return Verdict(False, len(seen), events, spent, bounds, story)
+                    return verdict(*[Story.of(machine, way, each, bounds) for each in wrong])
                 faults = machine.misfortunes(state)
+                self.never.difference_update([event[0] for event in faults])
                 if not moves and not faults:
                     break
                 # Faults are rare, or every walk would spend them at its very beginning.
@@ -289,22 +499,100 @@ class _Search:
                 event = chance.choice(faults if pick_fault else moves)
                 way.append(event)
                 events += 1
-                state, wrong = self.judge(machine.after(state, event), state[5])
+                state, wrong = self.judge(machine.after(state, event), state[MEMOS])
             if time.perf_counter() - began > seconds:
                 break
-        return Verdict(None, len(seen), events, time.perf_counter() - began, bounds)
+        return verdict()
+
+
+def _place(asking: Asking) -> int:
+    return asking[0]
 
 
 _AT_LEISURE = ("work", "close")  # whoever does these takes as long as it likes
+_CLOCK = "pause over"  # so does whoever waits for a clock, unless something else wakes it
 
 
-def _way(came: dict[Any, tuple[Any, Event, int] | None], key: Any) -> list[Event]:
-    """The events that lead to a state."""
+class _Broken:
+    """What is broken so far: of each property the first breach, and the way there."""
+
+    def __init__(self, properties: Sequence[Property]) -> None:
+        self._order = {each.name: place for place, each in reversed([*enumerate(properties)])}
+        self._found: dict[str, tuple[Breach, Any, tuple[Event, ...]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, wrong: Breaches, key: Any, *last: Event) -> None:
+        for breach in wrong:
+            self._found.setdefault(breach.breaks, (breach, key, last))
+
+    @property
+    def all_of_them(self) -> bool:
+        return len(self._found) == len(self._order)
+
+    def in_order(self, stories: Iterable[Story]) -> list[Story]:
+        """One story for each property, as they were asked about."""
+        first = {story.breaks: story for story in reversed([*stories])}
+        return sorted(first.values(), key=lambda story: self._order[story.breaks])
+
+    def gravest_first(self) -> list[tuple[Breach, Any, tuple[Event, ...]]]:
+        """As they were asked about."""
+        return sorted(self._found.values(), key=lambda each: self._order[each[0].breaks])
+
+
+class _Limit:
+    """How far a search goes: within its budget of states and seconds; and once something is broken,
+    about as many events again, so that a second try finds the same."""
+
+    LEAST, MOST = 2_000, 40_000
+
+    def __init__(
+        self, states: int, seconds: float, progress: Callable[[Explored], object] | None
+    ) -> None:
+        self._states = states
+        self._seconds = seconds
+        self._progress = progress
+        self._began = self._told = time.perf_counter()
+        self._next = 0
+        self._until: int | None = None
+
+    @property
+    def end(self) -> float:
+        return self._began + self._seconds
+
+    @property
+    def spent(self) -> float:
+        return time.perf_counter() - self._began
+
+    def is_near(self, events: int) -> bool:
+        """Whether it is time to look: that takes longer than to know that it is not."""
+        return events >= self._next
+
+    def is_reached(self, events: int, states: int, waiting: int, broken: _Broken) -> bool:
+        self._next = events + 64
+        if self._progress is not None and time.perf_counter() - self._told > 0.1:
+            self.tell(states, waiting)
+        if broken and self._until is None:
+            self._until = events + min(max(events, self.LEAST), self.MOST)
+        if self._until is not None and (events > self._until or broken.all_of_them):
+            return True
+        return states > self._states or self.spent > self._seconds
+
+    def tell(self, states: int, waiting: int, *, over: bool = False) -> None:
+        self._told = time.perf_counter()
+        if self._progress is not None:
+            self._progress(Explored(states, waiting, self.spent, over))
+
+
+def way_to(key: Any, came: Mapping[Any, tuple[Any, ...] | None]) -> tuple[Any, list[Event]]:
+    """Where the way to a state begins, and its events. `came` has for each state the one before it,
+    the event that led from there, and whatever else; None for one to begin with."""
     way: list[Event] = []
     while (step := came[key]) is not None:
-        key, event, _ = step
+        key, event, *_ = step
         way.append(event)
-    return way[::-1]
+    return key, way[::-1]
 
 
 def _preempted(machine: Machine, key: Any, event: Event, moves: Sequence[Event]) -> tuple[int, int]:
@@ -320,4 +608,4 @@ def _preempted(machine: Machine, key: Any, event: Event, moves: Sequence[Event])
 def _mover(machine: Machine, event: Event) -> int:
     if event[0] in ("apply", "call", "close"):
         return int(event[1])
-    return machine.home[event[1]] if event[0] in ("begin", "work") else -1
+    return machine.roster.home[event[1]] if event[0] in ("begin", "work") else -1

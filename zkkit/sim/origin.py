@@ -1,7 +1,7 @@
 """Origins: how the world of a story is built again.
 
     origin = Origin(Maker.of(contenders, ReentrantLock, 3), Maker.of(of_a_fair_lock))
-    verdict = origin.explore(faults=one("cancel"))
+    verdict = explore_origin(origin, faults=one("cancel"))
     verdict.story.save("story.json")                # it remembers its origin
 
 An origin names functions and their arguments; a file can hold it. To build a world again is to
@@ -15,12 +15,10 @@ import importlib
 import inspect
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ZkkitError
 from .errors import NoWorld
-from .explore import Verdict, explore
 from .properties import Property
 from .world import World
 
@@ -79,7 +77,7 @@ class Origin(NamedTuple):
     """How a world is built, which properties are asked about, and what it is about, in words."""
 
     build: Maker
-    ask: Maker | None = None
+    ask: Maker
     about: str = ""
 
     def world(self, trusted: Collection[str] = ()) -> World:
@@ -89,23 +87,16 @@ class Origin(NamedTuple):
             raise NoWorld(f"{self.build} gives {world!r}, which is no world")
         return world
 
-    def properties(self, trusted: Collection[str] = ()) -> Sequence[Property] | None:
-        """What is asked about; None: what `explore` asks of itself."""
-        if self.ask is None:
-            return None
+    def properties(self, trusted: Collection[str] = ()) -> tuple[Property, ...]:
+        """What is asked about."""
         asked = self.ask.make(trusted)
         if not isinstance(asked, Sequence) or not all(isinstance(p, Property) for p in asked):
             raise NoWorld(f"{self.ask} gives {asked!r}, which are no properties")
         return tuple(asked)
 
-    def explore(self, **bounds: Any) -> Verdict:
-        """Explore this world; a story that is found remembers where it comes from. Whatever the
-        origin names is imported: it is for those you wrote yourself."""
-        trusted = self.build.modules() | (self.ask.modules() if self.ask else set())
-        verdict = explore(self.world(trusted), properties=self.properties(trusted), **bounds)
-        if verdict.story is None:
-            return verdict
-        return replace(verdict, story=replace(verdict.story, origin=self))
+    def modules(self) -> set[str]:
+        """All that it names is in these modules."""
+        return self.build.modules() | self.ask.modules()
 
 
 def _module(reference: str) -> str:

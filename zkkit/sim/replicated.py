@@ -8,7 +8,7 @@ and what it had not yet seen was never written: it had been acknowledged all the
       primary           where all requests go
       replica-1         on each replica: what the primary has, or what it had before
 
-    explore(cache_contenders(2), faults=one("failover"), properties=[NoOverlap()])
+    explore(cache_contenders(2), [NoOverlap()], faults=one("failover"))
 
 finds two holders; with `synchronous=True`, where a write is acknowledged when all replicas have it,
 there are none. That mends the failover, and nothing else: a holder that is slower than its lease
@@ -21,17 +21,24 @@ faults of a world can happen in this one, and one more: a failover.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import NodeExists
 from ..paths import join, split
 from ..recipes.shared import pause, surely
 from ..steps import Create, Delete, Guid, Mark, Mode, Node, Request, Script
-from .faults import Faults
+from .actors import Actors
+from .choices import Choices
+from .faults import KINDS, Faults
 from .machine import Machine
-from .state import BUDGET, ID, INDEX, TREE, Draft, Event, Fact, State
+from .roster import Setting
+from .servers import Finder, SimServers
+from .state import BUDGET, ID, TREE, Draft, Event, Fact, State
+from .steps import Work
 from .tree import Tree, apply
-from .world import Work, World
+from .watch_users import WatchUsers
+from .world import World
 
 KEY = "/lock"
 PRIMARY = "/lock/primary"
@@ -99,28 +106,39 @@ class ReplicatedStore(World):
         self.replicas = [join(KEY, f"replica-{n}") for n in range(1, replicas + 1)]
         self.synchronous = synchronous
 
+    @property
+    def setting(self) -> Setting:
+        return super().setting._replace(kinds=(*KINDS, "failover"))
+
     def machine(self, faults: Faults) -> Machine:
-        return _StoreMachine(self, faults)
+        servers = partial(StoreServers, replicas=self.replicas, synchronous=self.synchronous)
+        return Machine(self.setting, faults, servers)
 
 
-class _StoreMachine(Machine):
-    """The rules by which the store moves: those of a world, but for what is said here."""
+class StoreServers(SimServers):
+    """The primary and the replicas, in place of an ensemble."""
 
-    def __init__(self, world: ReplicatedStore, faults: Faults) -> None:
-        super().__init__(world, faults)
-        self.store = world
-        self._on["replicate"] = self._on_replicate
+    def __init__(
+        self, actors: Actors, watches: WatchUsers, *, replicas: list[str], synchronous: bool
+    ) -> None:
+        super().__init__(actors, watches)
+        self._replicas = replicas
+        self._synchronous = synchronous
+        self.events["replicate"] = self._on_replicate
+        self.events["failover"] = self._on_failover
 
-    def moves(self, state: State) -> list[Event]:
-        nodes = state[TREE].nodes
-        late = [r for r in self.store.replicas if nodes.get(r) != nodes.get(PRIMARY)]
-        return [*super().moves(state), *[("replicate", replica) for replica in late]]
+    def choices(self, choices: Choices) -> tuple[Finder, Finder]:
+        def moves(state: State) -> list[Event]:
+            nodes = state[TREE].nodes
+            late = [r for r in self._replicas if nodes.get(r) != nodes.get(PRIMARY)]
+            return [*choices.moves(state), *[("replicate", replica) for replica in late]]
 
-    def misfortunes(self, state: State) -> list[Event]:
-        events = super().misfortunes(state)
-        if state[BUDGET][INDEX["failover"]]:
-            events += [("failover", replica) for replica in self.store.replicas]
-        return events
+        def misfortunes(state: State) -> list[Event]:
+            left = state[BUDGET][choices.place["failover"]]
+            failovers = [("failover", replica) for replica in self._replicas if left]
+            return [*choices.misfortunes(state), *failovers]
+
+        return moves, misfortunes
 
     def _on_replicate(self, draft: Draft, replica: str) -> None:
         draft.tree = _copied(draft.tree, PRIMARY, replica)
@@ -128,7 +146,7 @@ class _StoreMachine(Machine):
     def _on_failover(self, draft: Draft, replica: str) -> None:
         draft.tree = _copied(draft.tree, replica, PRIMARY)
 
-    def _serve(self, draft: Draft, s: int, owner: int, request: Any) -> Any:
+    def serve(self, draft: Draft, s: int, owner: int, request: Any, listing: str = "") -> Any:
         """Let the primary do what a request asks for; it is acknowledged at once."""
         tree = draft.tree
         do: Request[Any] | None = None
@@ -139,7 +157,7 @@ class _StoreMachine(Machine):
         outcome: Any = None
         if do is not None:
             outcome, tree, _ = apply(tree, do, draft.sessions[s][ID])
-        for replica in self.store.replicas if self.store.synchronous else ():
+        for replica in self._replicas if self._synchronous else ():
             tree = _copied(tree, PRIMARY, replica)
         draft.tree = tree
         draft.facts.append(Fact("applied", owner, request, outcome))
@@ -156,4 +174,4 @@ def _copied(tree: Tree, source: str, target: str) -> Tree:
     else:
         nodes.pop(target, None)
         nodes[KEY] = key._replace(children=key.children - {name})
-    return Tree(nodes, tree.zxid)
+    return Tree(nodes, tree.zxid, tree.rules)

@@ -3,7 +3,8 @@
 A script that polls is right as long as something can still happen that lets it end. It is wrong
 where nothing can: from there on the same states come again and again, whatever comes next, and none
 of them is quiet. That is what is looked for here, and nothing less: never a recipe that only takes
-its time.
+its time. Nor one that goes on for ever and gets something done: where somebody is granted something
+again, or says something, a way leads on.
 
 Every round must come back to a state that was known, at a depth no greater than where it came from.
 So only such states are looked at, and usually the first way tried leads out of them.
@@ -11,22 +12,30 @@ So only such states are looked at, and usually the first way tried leads out of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+from . import state as at
 from .machine import Machine
-from .state import ACTORS, FRAMES, MOMENT, QUEUE, SESSIONS, Event, State
+from .places import script_at
+from .state import Event, Fact, State
+
+Then: TypeAlias = Callable[[State, Event], tuple[State, State, Sequence[Fact]]]
+"""After an event: the state, the one that stands for it among those that are alike, the facts."""
 
 
 class Rounds:
-    """Looks for states that no way leads out of. `after`: the state after an event."""
+    """Looks for states that no way leads out of."""
 
-    def __init__(self, machine: Machine, after: Callable[[State, Event], State]) -> None:
+    def __init__(self, machine: Machine, then: Then) -> None:
         self._machine = machine
-        self._after = after
+        self._then = then
         self._fine: set[State] = set()
 
     def trapped(self, state: State) -> str | None:
         """Who goes round for ever from here, and where; None if all can come to an end."""
+        if state in self._fine:
+            return None
         seen = {state}
         way = [(state, iter(self._machine.moves(state)))]
         while way:
@@ -40,7 +49,9 @@ class Rounds:
                     break
                 way.pop()
                 continue
-            after = self._after(here, move)
+            _, after, facts = self._then(here, move)
+            if any(fact.kind in ("acquired", "said") for fact in facts):
+                break
             if after not in seen:
                 seen.add(after)
                 way.append((after, iter(self._machine.moves(after))))
@@ -49,15 +60,13 @@ class Rounds:
         self._fine.update(each for each, _ in way)
         return None
 
-    def _next(self, state: State) -> list[State]:
-        return [self._after(state, move) for move in self._machine.moves(state)]
-
     def _reach(self, state: State) -> set[State]:
         found = {state}
         ahead = [state]
         while ahead:
-            new = [after for after in self._next(ahead.pop()) if after not in found]
-            found.update(new)
+            here = ahead.pop()
+            new = {self._then(here, move)[1] for move in self._machine.moves(here)} - found
+            found |= new
             ahead += new
         return found
 
@@ -75,11 +84,11 @@ class Rounds:
         places: dict[int, set[str]] = {}
         for state in round_:
             for kind, who, *_ in machine.moves(state):
-                a = state[SESSIONS][who][QUEUE][0][0] if kind == "apply" else who
+                a = state[at.SESSIONS][who][at.QUEUE][0][0] if kind == "apply" else who
                 if kind in ("apply", "begin", "work", "pause over") and a >= 0:
-                    where = state[ACTORS][a][FRAMES][-1][MOMENT].where
-                    places.setdefault(a, set()).add(where)
+                    place = state[at.ACTORS][a][at.FRAMES][-1][at.MOMENT].place
+                    places.setdefault(a, set()).add(script_at(place.text))
         return " and ".join(
-            f"{machine.names[a]} goes round for ever in {', '.join(sorted(where))}"
+            f"{machine.roster.names[a]} goes round for ever in {', '.join(sorted(where))}"
             for a, where in sorted(places.items())
         )

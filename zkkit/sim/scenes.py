@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
+from .places import hint
+
 
 class Lane(NamedTuple):
     """An actor, and the session it lives in."""
@@ -45,7 +47,7 @@ class Watching(NamedTuple):
         return f"the children of {self.path}" if self.children else self.path
 
 
-class Holding(NamedTuple):
+class Belief(NamedTuple):
     """Somebody was told that it holds. `real`: the node it holds by is there."""
 
     who: str
@@ -54,21 +56,24 @@ class Holding(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """What somebody did, or what came to it. `who` is "" where nobody waits for it any more."""
+    """What somebody did, or what came to it. `who` is "" where nobody waits for it any more.
+    `where`: the line of the script, as `answer.py:12 in acquire`, or ""."""
 
     kind: str  # request, lost, wakes, fire, holds, releases, ends, or another fact's kind
     who: str
     text: str
     outcome: str = ""
     path: str = ""
+    where: str = ""
 
     def __str__(self) -> str:
         if self.outcome:
-            return f"{self.who or '(nobody waits for it)'}: {self.text} -> {self.outcome}"
-        return f"{self.who} {self.text}"
+            who = self.who or "(nobody waits for it)"
+            return f"{who}: {self.text} -> {self.outcome}{hint(self.where)}"
+        return f"{self.who} {self.text}{hint(self.where)}"
 
 
-class View(NamedTuple):
+class FollowerView(NamedTuple):
     """What a follower that lags shows to its session."""
 
     session: str
@@ -77,7 +82,8 @@ class View(NamedTuple):
 
 class Scene(NamedTuple):
     """One event and how things stand after it. `fault` is its kind, or "". `whom`: the actors it
-    happens to. `doing`: what each lane's actor does, lane by lane."""
+    happens to, and `where` in its script the first of them stood. `doing`: what each lane's actor
+    does, lane by lane, and `stands`: at which line."""
 
     head: str
     fault: str
@@ -85,9 +91,21 @@ class Scene(NamedTuple):
     deeds: tuple[Deed, ...]
     nodes: tuple[Znode, ...]
     watches: tuple[Watching, ...]
-    holds: tuple[Holding, ...]
-    views: tuple[View, ...]
+    holds: tuple[Belief, ...]
+    views: tuple[FollowerView, ...]
     doing: tuple[str, ...]
+    where: str = ""
+    stands: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it happened, unless a deed says it."""
+        return "" if self.where in [deed.where for deed in self.deeds] else self.where
+
+
+def headed(scene: Scene) -> str:
+    """What happened in a scene, in a line."""
+    return scene.head + hint(scene.place)
 
 
 def lines(lanes: Sequence[Lane], before: Scene | None, after: Scene) -> Iterator[str]:
@@ -102,21 +120,21 @@ def lines(lanes: Sequence[Lane], before: Scene | None, after: Scene) -> Iterator
     for view in after.views:
         if view not in old.views:
             yield f"{view.session}'s follower shows only: {', '.join(view.paths) or 'no node'}"
-    for number, (lane, does) in enumerate(zip(lanes, after.doing, strict=False)):
-        was = old.doing[number] if number < len(old.doing) else ""
+    did = old.doing or ("",) * len(lanes)
+    for place, (lane, was, does) in enumerate(zip(lanes, did, after.doing, strict=True)):
         if does == "waits" and was != does:
-            yield f"{lane.name} waits"
+            yield f"{lane.name} waits{hint(after.stands[place] if after.stands else '')}"
 
 
 def _changed_nodes(old: Sequence[Znode], new: Sequence[Znode]) -> Iterator[str]:
     if old == new:
         return
-    there = {node.path for node in new}
-    gone = [node.path for node in old if node.path not in there]
+    paths = {node.path for node in new}
+    gone = [node.path for node in old if node.path not in paths]
     if gone:
         yield f"deleted: {', '.join(gone)}"
-    told = [node.path if node in old else _described(node) for node in new]
-    yield f"there now: {', '.join(told) or 'no node'}"
+    listed = [node.path if node in old else _described(node) for node in new]
+    yield f"there now: {', '.join(listed) or 'no node'}"
 
 
 def _described(node: Znode) -> str:
@@ -125,6 +143,8 @@ def _described(node: Znode) -> str:
         about.append(f"of {node.owner}{', the old one' if node.old else ''}")
     if node.data:
         about.append(f"data {node.data}")
+    if node.version:
+        about.append(f"version {node.version}")
     return f"{node.path} ({'; '.join(about)})" if about else node.path
 
 

@@ -22,20 +22,21 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from ..errors import Cancelled, NotAStep, Unsupported, ZkkitError
-from ..paths import validate
+from ..errors import InvalidPath, NotAStep, Unsupported, ZkkitError
+from ..kernel import requests_of
 from ..scripting import AnySession, Recipe, Returnable, as_script, name_of
-from ..steps import Request, Script, Spawn, Step, Together, Within
+from ..steps import Employ, Script, Spawn, Step, Within
 from .errors import Endless, Impure
-from .watchdog import Pulse, Stuck
+from .places import NOWHERE, CodeLine, is_of_a_recipe, nearest, raised_at
+from .watchdog import Activity, Stuck
 
 
 class Moment:
     """A point in a script: the step it waits for, or how it ended."""
 
     __slots__ = (
-        "body", "depth", "ended", "error", "how", "live", "parent", "requests", "root", "sent",
-        "step", "thrown", "value", "where",
+        "alike", "body", "depth", "ended", "error", "how", "live", "parent", "place", "private",
+        "requests", "root", "sent", "step", "thrown", "value", "where",
     )  # fmt: skip
 
     def __init__(self, root: Root, parent: Moment | None, how: tuple[bool, Any]) -> None:
@@ -45,7 +46,9 @@ class Moment:
         self.depth: int = parent.depth + 1 if parent else 0
         self.step: Any = None
         self.requests: tuple[Any, ...] = ()
-        self.where = ""
+        self.where = ""  # the innermost script, for messages
+        self.place = NOWHERE  # the line to show to whoever wrote it
+        self.private = False  # whether it stands in a recipe of zkkit's own
         self.ended = False
         self.value: Any = None
         self.error: BaseException | None = None
@@ -53,6 +56,7 @@ class Moment:
         self.sent: dict[Any, Moment] = {}
         self.thrown: dict[Any, Moment] = {}
         self.body: Root | None = None
+        self.alike: Hashable = None  # all that decides what comes next, as a value, if it has one
 
     def send(self, value: Any) -> Moment:
         """The moment after this one's step has given `value`."""
@@ -85,13 +89,18 @@ class Moment:
         return after
 
     def inner(self) -> Root:
-        """The script inside this moment's `Within` or `Spawn`."""
+        """The script inside this moment's `Within`, `Spawn` or `Employ`."""
         if self.body is None:
-            name = self.step.name if isinstance(self.step, Spawn) else ""
-            self.body = Root(self._inner_script, self.root.pulse, name, self.where)
+            step = self.step
+            name = step.name if isinstance(step, Spawn) else ""
+            self.body = Root(self._inner_script, self.root.activity, name, self.where, self.place)
+            if isinstance(step, Employ):
+                self.body.name, self.body.employed = "user code", step.key
         return self.body
 
     def _inner_script(self) -> Script[Any]:
+        if isinstance(self.step, Employ):
+            return as_script(self.step.function(self.step.key, *self.step.args))
         generator = self.root.generator_at(self)
         step = self.root.last_step
         self.live = generator
@@ -112,12 +121,19 @@ class Root:
     """One script: how to begin it, and all the moments known in it."""
 
     def __init__(
-        self, begin: Callable[[], Script[Any]], pulse: Pulse, name: str = "", where: str = ""
+        self,
+        begin: Callable[[], Script[Any]],
+        activity: Activity,
+        name: str = "",
+        where: str = "",
+        place: CodeLine = NOWHERE,
     ) -> None:
         self._begin = begin
         self._where = where  # what to say of a bare step, which is no script
-        self.pulse = pulse
+        self._place = place  # where the script stands that this one is inside of
+        self.activity = activity
         self.name = name  # what a spawned script calls its actor
+        self.employed: Hashable = None  # what the table has it under, if it is user code
         self._alike: dict[Hashable, Moment] = {}
         self.start = Moment(self, None, (False, None))
         self.runs = 0
@@ -134,7 +150,7 @@ class Root:
         if after.ended:
             return after
         # Of scripts inside others there may be thousands: one of each kind will do.
-        self.pulse.latest[getattr(generator, "gi_code", None) if self._where else self] = after
+        self.activity.latest[getattr(generator, "gi_code", None) if self._where else self] = after
         after.live = generator
         seen: dict[int, int] = {}
         try:
@@ -142,6 +158,7 @@ class Root:
             key = (generator_value(generator, seen), value_of(after.step, seen))
         except (NotComparable, ValueError):  # ValueError: an empty cell
             return after
+        after.alike = key
         known = self._alike.setdefault(key, after)
         if known is not after:
             if known.live is None:
@@ -153,9 +170,9 @@ class Root:
     def _resume(self, generator: Script[Any], how: tuple[bool, Any], after: Moment) -> None:
         self.runs += 1
         thrown, what = how
-        pulse = self.pulse
-        pulse.count += 1
-        pulse.inside = True
+        activity = self.activity
+        activity.count += 1
+        activity.inside = True
         try:
             step = generator.throw(what) if thrown else generator.send(_fresh(what))
         except StopIteration as end:
@@ -167,15 +184,22 @@ class Root:
             if isinstance(raised, KeyboardInterrupt | SystemExit):
                 raise
             after.ended, after.error = True, raised
-            if isinstance(raised, ZkkitError | Cancelled):
-                raised.with_traceback(None)  # it would keep a whole run of the script alive
+            after.place = raised_at(raised, self._place)
+            raised.with_traceback(None)  # it would keep a whole run of the script alive
             return
         finally:
-            pulse.inside = False
-        bare = getattr(generator, "gi_code", None) is Step.__iter__.__code__
-        after.where = self._where if bare else standing(generator)
+            activity.inside = False
+        if getattr(generator, "gi_code", None) is Step.__iter__.__code__:
+            after.where, after.place = self._where, self._place
+        else:
+            stand(after, generator, self._place)
+        try:
+            after.requests = requests_of(step, lambda: after.place.text)
+        except (NotAStep, InvalidPath) as nonsense:
+            after.ended, after.error = True, nonsense.with_traceback(None)
+            dismiss(generator)
+            return
         after.step = step
-        after.requests = _requests(step, after.where)
 
     def generator_at(self, moment: Moment) -> Script[Any]:
         """A generator that stands at `moment`: the script run again through its history."""
@@ -185,7 +209,7 @@ class Root:
             path.append(at)
             at = at.parent
         generator = self._begin()
-        self.pulse.generators.append(generator)
+        self.activity.generators.append(generator)
         self.last_step = None
         for each in reversed(path):
             thrown, what = each.how
@@ -235,41 +259,30 @@ def _same_step(one: Any, other: Any) -> bool:
         return bool(one.seconds == other.seconds)
     if isinstance(one, Spawn):
         return one.name == str(other.name)
+    return bool(one == other) or alike(one, other)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two things have equal values, as far as can be told."""
     try:
-        if one == other:
-            return True
         return bool(value_of(one, {}) == value_of(other, {}))
     except NotComparable:
-        return True  # cannot tell: it holds something that compares by identity only
+        return True  # there is something in them that compares by identity only
 
 
-def _requests(step: Any, where: str) -> tuple[Any, ...]:
-    """What goes to the server for this step; an error if it is no step at all."""
-    if not isinstance(step, Step):
-        raise NotAStep(
-            f"a script yielded {step!r}, which is no step: {where}",
-            hint="yield a step from zkkit.steps, or use `yield from` for another script",
-        )
-    requests = step.requests if isinstance(step, Together) else (step,)
-    if not isinstance(step, Together | Request):
-        return ()
-    for request in requests:
-        if not isinstance(request, Request):
-            raise NotAStep(f"only requests can fly together, not {request!r}: {where}")
-        for op in getattr(request, "ops", (request,)):
-            validate(op.path)
-    return requests
-
-
-def standing(generator: Any) -> str:
-    """Where a suspended script stands: the innermost script's name, file and line."""
-    innermost = generator
+def stand(moment: Moment, generator: Any, outside: CodeLine) -> None:
+    """Let a moment know where its suspended script stands."""
+    scripts = [generator]
     while True:
-        inner = getattr(innermost, "gi_yieldfrom", None)
+        inner = getattr(scripts[-1], "gi_yieldfrom", None)
         code = getattr(inner, "gi_code", None)
         if code is None or code is Step.__iter__.__code__:
-            return name_of(innermost)
-        innermost = inner
+            break
+        scripts.append(inner)
+    moment.where = name_of(scripts[-1])
+    if hasattr(generator, "gi_code"):
+        moment.place = nearest(scripts, outside)
+        moment.private = is_of_a_recipe(scripts[-1].gi_code)
 
 
 # --- comparing suspended generators -----------------------------------------------------
@@ -288,10 +301,14 @@ _BY_IDENTITY = (
     types.BuiltinFunctionType,
     property,
     AnySession,
+    Recipe,
 )
 _ITERATORS: frozenset[type] = frozenset(
-    {type(iter(())), type(iter([])), type(iter(range(1))), type(iter("")), enumerate}
-)
+    {
+        type(iter(())), type(iter([])), type(iter(range(1))), type(iter("")), enumerate,
+        reversed, type(reversed([])),
+    }
+)  # fmt: skip
 
 
 def generator_value(generator: Any, seen: dict[int, int]) -> Hashable:
@@ -313,11 +330,12 @@ def generator_value(generator: Any, seen: dict[int, int]) -> Hashable:
         # Names as well: a variable that is not set leaves no trace among the referents.
         variables = frame.f_locals
         parts.append((generator.gi_code, frame.f_lasti, tuple(variables)))
-        skipped = (inner, variables, generator.gi_code)
+        code = generator.gi_code
         for each in gc.get_referents(generator):
-            if type(each) is types.FrameType or any(each is other for other in skipped):
+            if each is code or each is inner or each is variables:
                 continue
-            parts.append(value_of(each, seen))
+            if type(each) is not types.FrameType:
+                parts.append(value_of(each, seen))
         generator = inner
     return tuple(parts)
 
@@ -339,7 +357,7 @@ def value_of(thing: Any, seen: dict[int, int]) -> Hashable:
         return (kind, *[value_of(getattr(thing, f.name), seen) for f in fields(thing)])
     if isinstance(thing, Returnable):
         return (kind, *[(n, value_of(v, seen)) for n, v in vars(thing).items()])
-    if isinstance(thing, (*_BY_IDENTITY, Recipe)):
+    if isinstance(thing, _BY_IDENTITY):
         return thing
     if kind is types.FunctionType:
         cells = thing.__closure__ or ()
@@ -367,7 +385,24 @@ def _mutable_value(thing: Any, kind: type, seen: dict[int, int]) -> Hashable:
         return generator_value(thing, seen)
     if kind in _ITERATORS:
         return (kind, value_of(thing.__reduce__()[1:], seen))
+    if getattr(vars(kind).get("__dataclass_params__"), "frozen", False):
+        return (kind, *[value_of(getattr(thing, f.name), seen) for f in fields(thing)])
+    if _has_only_attributes(kind):
+        return (kind, *[(name, value_of(each, seen)) for name, each in vars(thing).items()])
     raise NotComparable(thing)
+
+
+class _Plain:
+    """What an object of a class that is written in Python looks like."""
+
+
+def _has_only_attributes(kind: type) -> bool:
+    """Whether all that an object of this class is stands in its `vars`: no slots, and nothing
+    inside that Python cannot see."""
+    return (kind.__basicsize__, kind.__dictoffset__) == (
+        _Plain.__basicsize__,
+        _Plain.__dictoffset__,
+    )
 
 
 def _error_value(error: BaseException, seen: dict[int, int]) -> Hashable:

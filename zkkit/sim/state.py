@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from .faults import KINDS
 from .tree import Tree
 
 State: TypeAlias = tuple[Any, ...]
@@ -17,27 +16,30 @@ Event: TypeAlias = tuple[Any, ...]
 """(what happens, to whom, and what else it needs to be told exactly)."""
 
 # Where things stand in a state ...
-TREE, SESSIONS, ACTORS, BUDGET, TOLD, MEMOS = range(6)
+TREE, SESSIONS, ACTORS, BUDGET, GRANTS, MEMOS = range(6)
 # ... in a session: its id; up, paused, expired, crashed, closed or over; whether its follower lags,
 # what that has not yet seen, and what it shows; watches on the server and who uses them; requests
 # under way; the table of notes; sessions given up that the server still has; how often it was
-# renewed; user code to be called, with who waits for it
-ID, LIFE, LAGS, UNSEEN, VIEW, WATCHES, USERS, QUEUE, TABLE, GHOSTS, RENEWED, CALLS = range(12)
+# renewed; user code to be called, with who waits for it; who heeds what in the session itself
+ID, LIFE, LAGS, UNSEEN, VIEW, WATCHES, USERS, QUEUE, TABLE, GHOSTS, RENEWED = range(11)
+CALLS, HEEDS = 11, 12
 # ... and in an actor: its frames; what it does; outcomes of its flight so far; fires not taken;
-# whether it was cancelled; how many guids it has had; how many scripts it has spawned
-FRAMES, DOES, OUTCOMES, FIRES, CANCELLED, GUIDS, SPAWNS = range(7)
-ENDED = ((), "ended", (), (), 0, 0, 0)
+# how often it was cancelled; how many guids it has had; how many scripts it has spawned
+FRAMES, DOES, OUTCOMES, FIRES, CANCELS, GUIDS, SPAWNS = range(7)
+GONE = ((), "ended", (), (), 0, 0, 0)
 """An actor that has ended, and one that is yet to be spawned."""
-# A frame: the moment, whether it is unwinding, whether its own deadline did it, its seconds
-MOMENT, DOOMED, EXPIRED, SECONDS = range(4)
+# A frame: the moment, its fate (zkkit.kernel), the seconds of its deadline
+MOMENT, FATE, SECONDS = range(3)
 
-MOVES = (
-    "begin", "apply", "catch up", "learn", "vanish", "forget", "work", "pause over", "call",
-    "close", "go on",
-)  # fmt: skip
-"""What happens by itself."""
-INDEX = {kind: 1 + place for place, kind in enumerate(KINDS)}
-"""Where in the budget a kind of fault stands; the total comes first."""
+
+def session_id(number: int, incarnation: int) -> int:
+    """The id of a client's session: a new one for each incarnation."""
+    return (incarnation + 1) * 1000 + number + 1
+
+
+def forget_lag(session: list[Any]) -> None:
+    """The session's follower shows all that there is."""
+    session[LAGS], session[UNSEEN], session[VIEW] = False, (), None
 
 
 class Grant(NamedTuple):
@@ -49,6 +51,12 @@ class Grant(NamedTuple):
     session: int
 
 
+def is_real(grant: Grant, tree: Tree) -> bool:
+    """Whether the node that somebody holds by is there."""
+    entry = tree.nodes.get(grant.path)
+    return entry is not None and entry.czxid == grant.zxid
+
+
 class Fact(NamedTuple):
     """Something that a property or a story may want to know of an event."""
 
@@ -56,19 +64,20 @@ class Fact(NamedTuple):
     actor: int
     what: Any = None
     outcome: Any = None
+    mark: Any = None  # the `Mark` step that said it, if it was one
 
 
 class Draft:
     """A state that is being changed by one event."""
 
-    __slots__ = ("actors", "behind", "budget", "facts", "ready", "sessions", "told", "tree")
+    __slots__ = ("actors", "behind", "budget", "facts", "grants", "ready", "sessions", "tree")
 
     def __init__(self, state: State) -> None:
         self.tree: Tree = state[TREE]
         self.sessions: list[Any] = list(state[SESSIONS])
         self.actors: list[Any] = list(state[ACTORS])
         self.budget: tuple[int, ...] = state[BUDGET]
-        self.told: tuple[Grant, ...] = state[TOLD]
+        self.grants: tuple[Grant, ...] = state[GRANTS]
         self.facts: list[Fact] = []
         # Whose turn it is before the event is over, and what is thrown into them (None: nothing).
         self.ready: list[tuple[int, BaseException | None]] = []
@@ -92,6 +101,6 @@ class Draft:
             tuple([s if type(s) is tuple else tuple(s) for s in self.sessions]),
             tuple([a if type(a) is tuple else tuple(a) for a in self.actors]),
             self.budget,
-            self.told,
+            self.grants,
             memos,
         )

@@ -12,22 +12,28 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple, get_type_hints
 
 from .errors import StoryMismatch
-from .faults import KINDS
-from .scenes import Lane, Scene, lines, plain, restored
-from .standing import short
-from .telling import scene_of, tell_event
+from .machine import Machine
+from .origin import Origin
+from .scenes import Lane, Scene, headed, lines, plain, restored
+from .snapshot import short
+from .state import Event
+from .telling import Teller
+from .why import explained
 
-if TYPE_CHECKING:
-    from .machine import Machine
-    from .origin import Origin
-    from .properties import Property
-    from .state import Draft, Event
-    from .world import World
+SCHEMA = 4
+_IN_FILE = (
+    "wrong", "culprit", "breaks", "why", "bounds", "origin", "lanes", "events", "scenes",
+)  # fmt: skip
 
-SCHEMA = 2
+
+class Breach(NamedTuple):
+    """What is wrong: the name of the property that is broken, and what was found, in words."""
+
+    breaks: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,90 +42,80 @@ class Story:
     each event."""
 
     wrong: str
+    """What was found."""
+    breaks: str
+    """The name of the property that is broken."""
     events: tuple[Event, ...]
     lanes: tuple[Lane, ...]
     scenes: tuple[Scene, ...]
     bounds: str = ""
     origin: Origin | None = None
+    culprit: str = ""
+    """In a few words who, or what, is to blame; "" where the finding says it."""
+    why: tuple[str, ...] = ()
+    """Why it ended so, in sentences; empty where there is nothing to add."""
 
     @classmethod
-    def of(cls, machine: Machine, events: Sequence[Event], wrong: str, bounds: str) -> Story:
-        """Tell what these events did."""
-        draft = machine.begin()
-        scenes = [scene_of(machine, (), None, draft)]
-        cast = [*range(machine.count), *_spawned(draft)]
+    def of(cls, machine: Machine, events: Sequence[Event], breach: Breach, bounds: str) -> Story:
+        """Tell what these events did. Raises StoryMismatch if one of them cannot happen."""
+        teller = Teller(machine)
         for event in events:
-            state = draft.done(())
-            if event not in machine.moves(state) and event not in machine.misfortunes(state):
-                raise StoryMismatch(
-                    f"the story does not fit this world: event {len(scenes)} cannot happen "
-                    f"({tell_event(machine, event)})",
-                    hint="replay it in the world, and with the code, it was found in",
-                )
-            draft = machine.after(state, event)
-            scenes.append(scene_of(machine, event, state, draft))
-            cast += _spawned(draft)
-        lanes = tuple(
-            Lane(machine.names[a], machine.session_names[machine.home[a]]) for a in cast
+            teller.happen(event)
+        roster, cast = teller.roster, teller.cast
+        lanes = tuple(Lane(roster.names[a], roster.session_names[roster.home[a]]) for a in cast)
+        scenes = tuple(
+            scene._replace(
+                doing=_of_cast(cast, scene.doing, "ended"), stands=_of_cast(cast, scene.stands, "")
+            )
+            for scene in teller.scenes
+        )
+        wrong = short(roster.names, breach.text)
+        why = explained(teller, machine.moves(teller.state), wrong)
+        return cls(
+            wrong, breach.breaks, tuple(events), lanes, scenes, bounds, None, why.brief,
+            why.sentences,
         )  # fmt: skip
-        told = tuple(scene._replace(doing=_of_cast(cast, scene.doing)) for scene in scenes)
-        return cls(short(machine.names, wrong), tuple(events), lanes, told, bounds)
+
+    @property
+    def headline(self) -> str:
+        """What was found, with the culprit where it is known."""
+        return f"{self.wrong}: {self.culprit}" if self.culprit else self.wrong
 
     @property
     def length(self) -> int:
         """How many requests the server saw, and how many faults there were."""
-        return sum(part == "apply" or part in KINDS for e in self.events for part in e)
+        requests = sum(event.count("apply") for event in self.events)
+        return requests + len(self.faults)
 
     @property
     def faults(self) -> tuple[str, ...]:
         """The faults in it, in order."""
-        return tuple(part for event in self.events for part in event if part in KINDS)
+        return tuple(each for s in self.scenes if s.fault for each in s.fault.split(" and "))
 
     @property
     def words(self) -> tuple[tuple[str, ...], ...]:
         """For each scene what happened, then line by line what it did."""
         before = (None, *self.scenes)
         return tuple(
-            (scene.head, *lines(self.lanes, last, scene))
+            (headed(scene), *lines(self.lanes, last, scene))
             for last, scene in zip(before, self.scenes, strict=False)
         )
 
-    def replay(self, world: World, properties: Sequence[Property]) -> str | None:
-        """Let it happen again; gives what is wrong at its end, or None."""
-        from .explore import retrace
-
-        return retrace(world, self.events, properties)
-
     def save(self, path: str | Path) -> None:
-        """Write it to a file."""
-        content = {
-            "schema": SCHEMA,
-            "wrong": self.wrong,
-            "bounds": self.bounds,
-            "origin": plain(self.origin),
-            "lanes": plain(self.lanes),
-            "events": plain(self.events),
-            "scenes": plain(self.scenes),
-        }
+        """Write it to a file. Raises OSError if it cannot be written."""
+        content = {"schema": SCHEMA, **{name: plain(getattr(self, name)) for name in _IN_FILE}}
         Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Story:
-        """Read it from a file. Nothing that the file names is imported."""
-        from .origin import Origin
-
+        """Read it from a file. Nothing that the file names is imported. Raises StoryMismatch if it
+        cannot be read, is no story, or was written by another version."""
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             schema = content["schema"]
             if schema == SCHEMA:
-                story = cls(
-                    restored(str, content["wrong"]),
-                    restored(tuple[tuple[Any, ...], ...], content["events"]),
-                    restored(tuple[Lane, ...], content["lanes"]),
-                    restored(tuple[Scene, ...], content["scenes"]),
-                    restored(str, content["bounds"]),
-                    restored(Origin | None, content["origin"]),
-                )
+                hints = get_type_hints(cls)
+                story = cls(**{name: restored(hints[name], content[name]) for name in _IN_FILE})
                 if len(story.scenes) != len(story.events) + 1:
                     raise ValueError("it has not one scene for each event")
                 if not all(event and isinstance(event[0], str) for event in story.events):
@@ -141,17 +137,15 @@ class Story:
         )
 
     def __str__(self) -> str:
-        told = [self.wrong]
+        text = [f"{self.headline} (breaks: {self.breaks})"]
         for number, (head, *more) in enumerate(self.words):
-            told.append(f"{number:3}. {head}")
-            told += [f"       {line}" for line in more]
-        return "\n".join(told)
+            text.append(f"{number:3}. {head}")
+            text += [f"       {line}" for line in more]
+        if self.why:
+            text += ["why:", *(f"     {sentence}" for sentence in self.why)]
+        return "\n".join(text)
 
 
-def _spawned(draft: Draft) -> list[int]:
-    return [fact.what for fact in draft.facts if fact.kind == "spawned"]
-
-
-def _of_cast(cast: Sequence[int], doing: Sequence[str]) -> tuple[str, ...]:
-    """What those do who have a lane; whoever is spawned later, or has ended, does nothing."""
-    return tuple(doing[a] if a < len(doing) else "ended" for a in cast)
+def _of_cast(cast: Sequence[int], each: Sequence[str], otherwise: str) -> tuple[str, ...]:
+    """Of those who have a lane; whoever is spawned later, or has ended, is not among them."""
+    return tuple(each[a] if a < len(each) else otherwise for a in cast)

@@ -10,8 +10,9 @@ zxid here (a real server spends one): what clients may rely on is the order, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from ..errors import (
     BadArguments,
@@ -23,7 +24,7 @@ from ..errors import (
     NotEmpty,
     ServerError,
 )
-from ..paths import join, levels, split
+from ..paths import levels, split
 from ..steps import (
     Check,
     Children,
@@ -91,17 +92,51 @@ def signed(number: int) -> int:
 _ROOT = Entry(b"", 0, 0, 0, 0, 0, 0, Mode.PERSISTENT, None, frozenset())
 
 
+class StartNode(NamedTuple):
+    """A node that is there from the beginning. `next_sequence`: where its counter stands; 0 stands
+    for a counter that has counted the children that are there."""
+
+    path: str
+    data: bytes = b""
+    mode: Mode = Mode.PERSISTENT
+    next_sequence: int = 0
+
+
+LISTINGS: dict[str, Callable[[Iterable[str]], list[str]]] = {
+    "sorted": sorted,
+    "reversed": lambda names: sorted(names, reverse=True),
+    "shuffled": lambda names: sorted(names, key=lambda name: (crc32(name.encode()), name)),
+}
+"""The orders in which children can be listed. Servers promise none."""
+ANY_ORDER = "any"
+"""A listing in which the explorer tries two orders, one the other way round."""
+
+
+class ServerRules(NamedTuple):
+    """What servers may do in one way or another, the same in all trees of a world."""
+
+    wraps: bool = True
+    """Whether a counter goes on after its last number: see World."""
+    listing: str = "sorted"
+    """The order of children: one of `LISTINGS`, or `ANY_ORDER`."""
+    shift: int = 0
+    """What is added to every sequence number: see zkkit.sim.ranks."""
+
+
+_USUAL = ServerRules()
+
+
 class Tree:
     """All nodes at one moment. Equal if everything a client could ever see is equal."""
 
-    __slots__ = ("_hash", "nodes", "wraps", "zxid")
+    __slots__ = ("_hash", "nodes", "rules", "zxid")
 
     def __init__(
-        self, nodes: dict[str, Entry] | None = None, zxid: int = 0, wraps: bool = True
+        self, nodes: dict[str, Entry] | None = None, zxid: int = 0, rules: ServerRules = _USUAL
     ) -> None:
         self.nodes = {"/": _ROOT} if nodes is None else nodes
         self.zxid = zxid
-        self.wraps = wraps  # whether a counter goes on after its last number: see World
+        self.rules = rules
         self._hash = 0
 
     def __hash__(self) -> int:
@@ -132,6 +167,44 @@ class Tree:
             edit.nodes[path] = entry._replace(creates=signed(next_sequence))
         return edit.tree()
 
+    def with_start(self, start: Iterable[StartNode]) -> Tree:
+        """This tree with these nodes made, one after the other. Levels above them that nobody made
+        are plain persistent nodes."""
+        start = tuple(start)
+        tree = self
+        for node in start:
+            above, _ = split(node.path)
+            missing = [level for level in levels(above) if level not in tree.nodes]
+            for create in (*map(Create, missing), Create(node.path, node.data, _plain(node))):
+                outcome, tree, _ = apply(tree, create, 0)
+                if isinstance(outcome, ServerError):
+                    raise ValueError(f"the world cannot begin with {node.path}: {outcome.message}")
+        for path in {split(node.path)[0] for node in start} | {node.path for node in start}:
+            entry = tree.nodes[path]
+            tree.nodes[path] = entry._replace(creates=_counted(entry))
+        for node in start:
+            if node.next_sequence:
+                counter = signed(node.next_sequence)
+                tree.nodes[node.path] = tree.nodes[node.path]._replace(creates=counter)
+        return tree
+
+
+def _plain(node: StartNode) -> Mode:
+    """How to make a node that has its name already."""
+    if node.mode in _EPHEMERAL:
+        raise ValueError(
+            f"the world cannot begin with the ephemeral node {node.path}: no session has begun "
+            f"yet; let an actor create it"
+        )
+    return Mode.PERSISTENT if node.mode in _SEQUENTIAL else node.mode
+
+
+def _counted(entry: Entry) -> int:
+    """A counter that has given all the numbers in its children's names."""
+    tails = [name[-10:] for name in entry.children]
+    given = [int(tail) for tail in tails if len(tail) == 10 and tail.isdecimal()]
+    return max([entry.creates, *[number + 1 for number in given if number < 2**31]])
+
 
 class Applied(NamedTuple):
     """What a request gave: its outcome (a result, or an error as a value), the tree after it, and
@@ -148,11 +221,11 @@ class _Edit:
     def __init__(self, tree: Tree) -> None:
         self.nodes = dict(tree.nodes)
         self.zxid = tree.zxid + 1
-        self.wraps = tree.wraps
+        self.rules = tree.rules
         self.changes: list[Change] = []
 
     def tree(self) -> Tree:
-        return Tree(self.nodes, self.zxid, self.wraps)
+        return Tree(self.nodes, self.zxid, self.rules)
 
     def create(self, step: Create, session: int) -> Node:
         nodes, parent_path = self.nodes, split(step.path)[0]
@@ -165,7 +238,7 @@ class _Edit:
             raise NoNode(step.path)
         path = step.path
         if step.mode in _SEQUENTIAL:
-            path = f"{path}{parent.creates:010d}"
+            path = f"{path}{parent.creates + self.rules.shift:010d}"
         if path in nodes:
             raise NodeExists(step.path)
         if parent.owner:
@@ -177,7 +250,7 @@ class _Edit:
         )  # fmt: skip
         nodes[path] = entry
         creates, pzxid = signed(parent.creates + 1), zxid
-        if creates < parent.creates and not self.wraps:
+        if creates < parent.creates and not self.rules.wraps:
             creates, pzxid = parent.creates, parent.pzxid
         nodes[parent_path] = parent._replace(
             creates=creates, pzxid=pzxid, children=parent.children | {split(path)[1]}
@@ -188,12 +261,7 @@ class _Edit:
     def delete(self, path: str, version: int) -> None:
         if path == "/":
             raise BadArguments(path)
-        entry = self.nodes.get(path)
-        if entry is None:
-            raise NoNode(path)
-        if version not in (-1, entry.version):
-            raise BadVersion(path)
-        if entry.children:
+        if self.check(path, version).children:
             raise NotEmpty(path)
         parent_path, name = split(path)
         parent = self.nodes[parent_path]
@@ -218,9 +286,9 @@ class _Edit:
             raise BadVersion(path)
         return entry
 
-    def operate(self, op: MultiOp, session: int) -> str | Stat | None:
+    def write(self, op: MultiOp, session: int) -> Node | Stat | None:
         if isinstance(op, Create):
-            return self.create(op, session).path
+            return self.create(op, session)
         if isinstance(op, Set):
             return self.set(op)
         if isinstance(op, Delete):
@@ -231,21 +299,17 @@ class _Edit:
         return None
 
 
-def apply(tree: Tree, request: Request[Any], session: int) -> Applied:
-    """What `request` of `session` does to `tree`."""
+def apply(tree: Tree, request: Request[Any], session: int, listing: str = "") -> Applied:
+    """What `request` of `session` does to `tree`. `listing`: in which order children are listed, if
+    not as the tree's rules say."""
     if not isinstance(request, WRITES):
-        return Applied(_read(tree, request), tree, ())
+        return Applied(_read(tree, request, listing), tree, ())
     edit = _Edit(tree)
-    outcome: Any = None
     try:
-        if isinstance(request, Create):
-            outcome = edit.create(request, session)
-        elif isinstance(request, Delete):
-            edit.delete(request.path, request.version)
-        elif isinstance(request, Set):
-            outcome = edit.set(request)
+        if isinstance(request, Multi):
+            outcome: Any = _multi(edit, request, session)
         else:
-            outcome = _multi(edit, request, session)
+            outcome = edit.write(request, session)
     except (ServerError, MultiFailed) as refused:
         return Applied(refused.with_traceback(None), tree, ())
     return Applied(outcome, edit.tree(), tuple(edit.changes))
@@ -255,7 +319,8 @@ def _multi(edit: _Edit, request: Multi, session: int) -> tuple[str | Stat | None
     results: list[str | Stat | None] = []
     for op in request.ops:
         try:
-            results.append(edit.operate(op, session))
+            done = edit.write(op, session)
+            results.append(done.path if isinstance(done, Node) else done)
         except ServerError as refused:
             errors: list[ServerError | None] = [None] * len(request.ops)
             errors[len(results)] = refused.with_traceback(None)
@@ -263,7 +328,7 @@ def _multi(edit: _Edit, request: Multi, session: int) -> tuple[str | Stat | None
     return tuple(results)
 
 
-def _read(tree: Tree, request: Request[Any]) -> Any:
+def _read(tree: Tree, request: Request[Any], listing: str) -> Any:
     if isinstance(request, Sync | Watch):
         return None
     entry = tree.nodes.get(request.path)
@@ -274,13 +339,14 @@ def _read(tree: Tree, request: Request[Any]) -> Any:
     if isinstance(request, Get):
         return Data(entry.data, entry.stat())
     assert isinstance(request, Children)
-    return tuple(sorted(entry.children))
+    order = LISTINGS.get(listing or tree.rules.listing, sorted)
+    return tuple(order(entry.children))
 
 
-def end_session(tree: Tree, session: int) -> tuple[Tree, tuple[Change, ...]]:
-    """The session is over: its ephemeral nodes go, in one transaction."""
+def without(tree: Tree, paths: Iterable[str]) -> tuple[Tree, tuple[Change, ...]]:
+    """The server removes these nodes, in one transaction."""
     edit = _Edit(tree)
-    for path in tree.owned(session):
+    for path in paths:
         edit.delete(path, -1)
     return edit.tree(), tuple(edit.changes)
 
@@ -293,16 +359,3 @@ def reapable(tree: Tree) -> list[str]:
         if not entry.children
         and ((entry.mode is Mode.CONTAINER and entry.creates) or entry.ttl_ms is not None)
     )
-
-
-def reap(tree: Tree, path: str) -> tuple[Tree, tuple[Change, ...]]:
-    """The server removes one of them."""
-    edit = _Edit(tree)
-    edit.delete(path, -1)
-    return edit.tree(), tuple(edit.changes)
-
-
-def below(tree: Tree, path: str) -> list[str]:
-    """The paths of a node's children."""
-    entry = tree.nodes.get(path)
-    return [] if entry is None else sorted(join(path, name) for name in entry.children)

@@ -20,7 +20,7 @@ class Stuck(BaseException):
     """Thrown into a script that does not come back."""
 
 
-class Pulse:
+class Activity:
     """What the exploring thread tells the guard, and the generators it has begun."""
 
     __slots__ = ("count", "generators", "inside", "latest")
@@ -33,7 +33,7 @@ class Pulse:
 
 
 @contextmanager
-def guarded(pulse: Pulse) -> Iterator[None]:
+def guarded(activity: Activity) -> Iterator[None]:
     """Watch over this thread while it explores."""
     patience = PATIENCE
     thread = threading.get_ident()
@@ -42,11 +42,11 @@ def guarded(pulse: Pulse) -> Iterator[None]:
     def watch() -> None:
         seen = -1
         while not done.wait(patience):
-            if pulse.inside and pulse.count == seen:
+            if activity.inside and activity.count == seen:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(thread), ctypes.py_object(Stuck)
                 )
-            seen = pulse.count
+            seen = activity.count
 
     guard = threading.Thread(target=watch, name="zkkit-sim-guard", daemon=True)
     guard.start()

@@ -11,70 +11,53 @@ everything that could happen between their steps:
     for name in "AB":
         session = world.connect(name)
         lock = ReentrantLock(session, "/l")
-        world.actor(name, session, lambda lock=lock: use(lock))
-    explore(world)
+        world.actor(name, session, use, lock)
+    explore(world, of_a_lock())
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, ParamSpec
 
 from ..errors import SessionLost, Unsupported, ZkkitError
 from ..paths import validate
 from ..retry import NEVER, RetryPolicy
-from ..scripting import Blocking, Recipe
-from ..steps import Fire, Mode, Request, Script, Step
+from ..scripting import Blocking, InSession
+from ..steps import Fire, Mode, Request, Script
 from . import tree as trees
-from .tree import Change, Tree, apply
+from .faults import Faults
+from .machine import Machine
+from .roster import ActorPlan, Setting
+from .state import session_id
+from .tree import ANY_ORDER, LISTINGS, Change, ServerRules, StartNode, Tree, apply
 from .watching import NO_WATCHES, Watches, after_request, fire, remove
 
-if TYPE_CHECKING:
-    from .faults import Faults
-    from .machine import Machine
-
-
-@dataclass(frozen=True, slots=True)
-class Work(Step[None]):
-    """What an actor does while it holds something: it takes as long as it likes. Only in the
-    simulator: the others get time to move."""
-
-
-@dataclass(frozen=True, slots=True)
-class Say(Step[None]):
-    """Something that a property should know and only the script can tell, such as `Say("arrives")`
-    or `Say("added", 1)`. Only in the simulator."""
-
-    what: str
-    amount: int = 0
+P = ParamSpec("P")
 
 
 class SimSession(Blocking):
-    """A session in a world. Recipes are built on it; `explore` runs their scripts."""
+    """A session in a world. Recipes are built on it; `explore` runs their scripts. To call their
+    methods is Unsupported."""
 
     def __init__(self, number: int, name: str, retry: RetryPolicy, node_data: bytes) -> None:
         self.number = number
         self.name = name
-        self._retry = retry
-        self._node_data = node_data
-
-    @property
-    def retry(self) -> RetryPolicy:
-        return self._retry
-
-    @property
-    def node_data(self) -> bytes:
-        return self._node_data
+        self.retry = retry
+        self.node_data = node_data
+        # What the world knows of it where steps are taken one by one.
+        self.is_open = True
+        self.watches: Watches = NO_WATCHES
+        self.fires: list[Fire] = []
 
     def run_script(
-        self, body: Script[Any], *, timeout: float | None, recipe: Recipe[Any], give_up: bool
+        self, body: Script[Any], *, timeout: float | None, owner: InSession[Any], otherwise: Any
     ) -> Any:
-        body.close()
-        raise Unsupported(
-            "in the simulator a recipe's methods are not called: actors run their scripts",
-            hint="world.actor(name, session, lambda: Recipe.method.of(recipe)); explore(world)",
-        )
+        raise _not_called(body)
+
+    def begin_script(self, body: Script[Any], *, owner: InSession[Any]) -> None:
+        raise _not_called(body)
 
     def actor(self) -> Hashable:
         return None  # nobody calls here: actors are the explorer's
@@ -94,27 +77,48 @@ class SimSession(Blocking):
         return f"<SimSession {self.name}>"
 
 
-class ActorPlan(NamedTuple):
-    """Whoever runs a script: its name, its session, and how to begin its script."""
-
-    name: str
-    session: int
-    begin: Callable[[], Script[Any]]
+def _not_called(body: Script[Any]) -> Unsupported:
+    body.close()
+    return Unsupported(
+        "in the simulator a recipe's methods are not called: actors run their scripts",
+        hint="world.actor(name, session, recipe.method.of); explore(world, of_a_lock())",
+    )
 
 
 class World:
     """A model ensemble with its sessions and actors.
 
-    `nodes` are there from the beginning, as containers. `next_sequence` is where their counters
-    stand: 2**31 - 1 is the last number. With `wraps` the next one is -2147483648, as ZooKeeper's
-    documentation has it, and as servers do as long as other creations are under way. Without it
-    the last number is given again and again: what servers of 3.6 and newer do otherwise.
+    `nodes` are there from the beginning: a path as a container, a `StartNode` with its data, mode
+    and counter. `next_sequence` is where the counters of those containers stand: 2**31 - 1 is the
+    last number. With `wraps` the next one is -2147483648, as ZooKeeper's documentation has it, and
+    as servers do as long as other creations are under way. Without it the last number is given
+    again and again: what servers of 3.6 and newer do otherwise.
+
+    `listing` is the order in which children are listed: "sorted", "reversed", "shuffled" (always in
+    the same way) or "any": the explorer then tries the first two for each listing. A server
+    promises no order.
+
+    Raises InvalidPath if one of the nodes is no path, ValueError for another order or a start node
+    that cannot be.
     """
 
-    def __init__(self, *nodes: str, next_sequence: int = 0, wraps: bool = True) -> None:
-        for path in nodes:
+    def __init__(
+        self,
+        *nodes: str | StartNode,
+        next_sequence: int = 0,
+        wraps: bool = True,
+        listing: str = "sorted",
+    ) -> None:
+        if listing not in (*LISTINGS, ANY_ORDER):
+            known = ", ".join((*LISTINGS, ANY_ORDER))
+            raise ValueError(f"children cannot be listed {listing!r}; the orders are {known}")
+        containers = [node for node in nodes if isinstance(node, str)]
+        start = [node for node in nodes if isinstance(node, StartNode)]
+        for path in (*containers, *[node.path for node in start]):
             validate(path)
-        self.tree: Tree = Tree(wraps=wraps).with_nodes(nodes, Mode.CONTAINER, next_sequence)
+        tree = Tree(rules=ServerRules(wraps, listing))
+        tree = tree.with_nodes(containers, Mode.CONTAINER, next_sequence)
+        self.tree: Tree = tree.with_start(start)
         self.sessions: list[SimSession] = []
         self.actors: list[ActorPlan] = []
         self.careless_watches = False
@@ -122,9 +126,6 @@ class World:
         others need them. For the gallery of mistakes."""
         self.cancels = 1
         """How often an actor may be cancelled. A session that keeps rule 2 throws it once."""
-        self._watches: list[Watches] = []
-        self._fires: list[list[Fire]] = []
-        self._open: list[bool] = []
 
     # --- building -----------------------------------------------------------------------
 
@@ -135,13 +136,23 @@ class World:
         number = len(self.sessions)
         session = SimSession(number, name or f"session {number + 1}", retry, node_data)
         self.sessions.append(session)
-        self._watches.append(NO_WATCHES)
-        self._fires.append([])
-        self._open.append(True)
         return session
 
-    def actor(self, name: str, session: SimSession, begin: Callable[[], Script[Any]]) -> None:
-        """Add an actor. `begin()` must give the same script, from its start, every time."""
+    def actor(
+        self,
+        name: str,
+        session: SimSession,
+        function: Callable[P, Script[Any]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Add an actor: it runs the script that `function(*args, **kwargs)` gives. That must be the
+        same script, from its start, every time.
+
+        Raises TypeError if it gives no script, ValueError if there is an actor of this name.
+        """
+        begin = partial(function, *args, **kwargs)
         if any(plan.name == name for plan in self.actors):
             raise ValueError(f"there is an actor called {name} already")
         first = begin()
@@ -150,62 +161,64 @@ class World:
         first.close()
         self.actors.append(ActorPlan(name, session.number, begin))
 
-    def machine(self, faults: Faults) -> Machine:
-        """The rules by which this world moves when it is explored."""
-        from .machine import Machine
+    @property
+    def setting(self) -> Setting:
+        """The world as it is when it is explored."""
+        names = tuple(session.name for session in self.sessions)
+        actors = tuple(self.actors)
+        return Setting(self.tree, names, actors, self.careless_watches, self.cancels)
 
-        return Machine(self, faults)
+    def machine(self, faults: Faults) -> Machine:
+        """The rules by which this world moves when it is explored. Raises ValueError if it does not
+        know one of the faults."""
+        return Machine(self.setting, faults)
 
     # --- step by step, quietly ----------------------------------------------------------
 
     def take(self, session: SimSession, request: Request[Any]) -> Any:
-        """Serve one request and let all watches fire. Gives the result or raises the error."""
+        """Serve one request and let all watches fire. Gives the result, or raises what the server
+        answers (NoNode, MultiFailed, ...); SessionLost if the session is over."""
         self._check_open(session)
         outcome, self.tree, changes = apply(self.tree, request, session_id(session.number, 0))
         self._fire(changes)
-        found = not isinstance(outcome, ZkkitError) and outcome is not None
-        number = session.number
-        self._watches[number] = after_request(self._watches[number], request, found)
         if isinstance(outcome, ZkkitError):
             raise outcome
+        session.watches = after_request(session.watches, request)
         return outcome
 
     def remove_watch(self, session: SimSession, path: str, kind: int) -> None:
-        """removeWatches: kind 1 a child watch, 2 a data watch, 3 any."""
+        """removeWatches: kind 1 a child watch, 2 a data watch, 3 any. Raises NoWatcher if there is
+        none, SessionLost if the session is over."""
         self._check_open(session)
-        self._watches[session.number] = remove(self._watches[session.number], path, kind)
+        session.watches = remove(session.watches, path, kind)
 
     def fires(self, session: SimSession) -> list[Fire]:
         """What the session's watches have told it since the last time it was asked."""
-        told, self._fires[session.number] = self._fires[session.number], []
-        return told
+        fires, session.fires = session.fires, []
+        return fires
 
     def close(self, session: SimSession) -> None:
-        """End a session: its ephemeral nodes go."""
+        """End a session: its ephemeral nodes go. Raises SessionLost if it is over already."""
         self._check_open(session)
-        number = session.number
-        self._open[number] = False
-        self._watches[number] = NO_WATCHES
-        self.tree, changes = trees.end_session(self.tree, session_id(number, 0))
+        session.is_open = False
+        session.watches = NO_WATCHES
+        owned = self.tree.owned(session_id(session.number, 0))
+        self.tree, changes = trees.without(self.tree, owned)
         self._fire(changes)
 
     def reap(self, path: str) -> None:
-        """Remove an emptied container or a TTL node whose time is over, as the server does."""
+        """Remove an emptied container or a TTL node whose time is over, as the server does. Raises
+        ValueError if it would not."""
         if path not in trees.reapable(self.tree):
             raise ValueError(f"a server would not reap {path}")
-        self.tree, changes = trees.reap(self.tree, path)
+        self.tree, changes = trees.without(self.tree, [path])
         self._fire(changes)
 
     def _fire(self, changes: tuple[Change, ...]) -> None:
-        for number, watches in enumerate(self._watches):
-            self._watches[number], told = fire(watches, changes)
-            self._fires[number] += told
+        for session in self.sessions:
+            session.watches, fires = fire(session.watches, changes)
+            session.fires += fires
 
     def _check_open(self, session: SimSession) -> None:
-        if not self._open[session.number]:
+        if not session.is_open:
             raise SessionLost(f"{session.name} is over")
-
-
-def session_id(number: int, incarnation: int) -> int:
-    """The id of a client's session: a new one for each incarnation."""
-    return (incarnation + 1) * 1000 + number + 1

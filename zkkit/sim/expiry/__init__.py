@@ -11,11 +11,12 @@ session that the ruling leader has expired.
 `zkkit sim clocks` lists weaker rules and tells what each of them does wrong.
 """
 
-from .model import Ensemble
+from .model import ClockModel
 from .rules import ClockRule, RealRule
 from .search import calm, try_rule
 from .weaker import WEAKER, WeakerRule, weaker_rule
 
 __all__ = [
-    "try_rule", "calm", "Ensemble", "ClockRule", "RealRule", "WEAKER", "WeakerRule", "weaker_rule",
+    "try_rule", "calm", "ClockModel", "ClockRule", "RealRule", "WEAKER", "WeakerRule",
+    "weaker_rule",
 ]  # fmt: skip

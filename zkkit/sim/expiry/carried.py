@@ -15,18 +15,18 @@ from typing import Any
 from .rules import ClockRule
 
 
-class Moment(int):
+class RelativeTime(int):
     """A time, counted from now. A timeout added to it gives a time; a timeout alone is none."""
 
     __slots__ = ()
 
-    def __add__(self, units: int) -> Moment:
-        return Moment(int(self) + int(units))
+    def __add__(self, units: int) -> RelativeTime:
+        return RelativeTime(int(self) + int(units))
 
     __radd__ = __add__
 
 
-NOW = Moment(0)
+NOW = RelativeTime(0)
 OVER = -1
 """The number of the rule that knows the session to be over."""
 Memory = tuple[tuple[str, Any], ...]
@@ -38,7 +38,7 @@ class Carried:
 
     def __init__(self, kind: type[ClockRule], timeout: int, gap: int) -> None:
         self._new: Callable[[], ClockRule] = lambda: kind(timeout, gap, NOW)
-        self._oldest = Moment(-timeout)  # what is older proves nothing any more
+        self._oldest = RelativeTime(-timeout)  # what is older proves nothing any more
         self._memories: list[Memory] = []
         self._numbers: dict[Memory, int] = {}
         self._told: dict[tuple[Any, ...], int] = {}
@@ -54,11 +54,11 @@ class Carried:
 
     def reconnected(self, number: int, age: int) -> int:
         """The rule after it has been told so, of a connect sent `age` units ago."""
-        return self._after(number, "reconnected", Moment(-age), NOW)
+        return self._after(number, "reconnected", RelativeTime(-age), NOW)
 
     def answered(self, number: int, request: str, age: int) -> int:
         """The rule after it has been told so, of a request sent `age` units ago."""
-        return self._after(number, "answered", request, Moment(-age), NOW)
+        return self._after(number, "answered", request, RelativeTime(-age), NOW)
 
     def later(self, number: int) -> int:
         """The rule a unit later: all that it remembers is a unit older."""
@@ -86,8 +86,8 @@ class Carried:
         return found
 
     def _aged(self, value: Any) -> Any:
-        if isinstance(value, Moment):
-            return max(self._oldest, Moment(value - 1))
+        if isinstance(value, RelativeTime):
+            return max(self._oldest, RelativeTime(value - 1))
         return tuple(map(self._aged, value)) if isinstance(value, tuple) else value
 
     def _object(self, number: int) -> ClockRule:

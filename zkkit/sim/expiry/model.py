@@ -37,7 +37,7 @@ Event = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ensemble:
+class ClockModel:
     """Times in units, and how much may go wrong."""
 
     timeout: int = 5
@@ -111,7 +111,7 @@ class State(NamedTuple):
 class Model:
     """The states of an ensemble with one client that goes by a rule, and what leads to what."""
 
-    def __init__(self, rule: type[ClockRule], ensemble: Ensemble) -> None:
+    def __init__(self, rule: type[ClockRule], ensemble: ClockModel) -> None:
         self.ensemble = ensemble
         self.beats = rule.beats
         self.pause = min(ensemble.gap, rule.pause or ensemble.gap)
@@ -175,14 +175,14 @@ class Model:
                     found.append(("connect", server, "deposed"))
         return found
 
-    def wrong(self, state: State) -> str | None:
-        """What is wrong in a state, if anything."""
+    def wrong(self, state: State) -> tuple[str, str] | None:
+        """What is wrong in a state, if anything: which property it breaks, and in words."""
         if not self.carried.holds(state.rule):
             return None
         if state.heard == EXPIRED:
-            return "valid means alive: the client says valid, but its session has expired"
+            return "valid means alive", "the client says valid, but its session has expired"
         if state.lost:
-            return "lost is final: the client says valid after it has said lost"
+            return "lost is final", "the client says valid after it has said lost"
         return None
 
     # --- what it leads to ---------------------------------------------------------------------

@@ -75,8 +75,6 @@ class SyncThenWrite:
     back: ClassVar[int] = 1
     """How many beats before the answered one the proved one lies."""
 
-    __slots__ = ("connect", "deadline", "proving", "timeout")
-
     def __init__(self, timeout: int, gap: int, connect_sent: int) -> None:
         self.timeout = timeout
         self.deadline = connect_sent + timeout
@@ -114,7 +112,6 @@ class Pings(SyncThenWrite):
     """Takes an answered ping for life. A follower answers pings by itself, also while it is cut off
     its leader."""
 
-    __slots__ = ()
     beats: ClassVar[Beats] = (("ping",),)
     back: ClassVar[int] = 0
 
@@ -123,7 +120,6 @@ class OneSync(SyncThenWrite):
     """Takes an answered Sync for life. The follower has noted that the client was active, but has
     not told its leader yet."""
 
-    __slots__ = ()
     beats: ClassVar[Beats] = (("sync",),)
     back: ClassVar[int] = 0
 
@@ -132,7 +128,6 @@ class TwoSyncs(SyncThenWrite):
     """Takes a Sync for proved when the next one is answered. The leader has pinged in between, but
     the answer to that ping may still be under way."""
 
-    __slots__ = ()
     beats: ClassVar[Beats] = (("sync",),)
 
 
@@ -140,7 +135,6 @@ class ThreeSyncs(SyncThenWrite):
     """Takes a Sync for proved when the next but one is answered. That is right under one leader,
     but a deposed leader answers Syncs, too."""
 
-    __slots__ = ()
     beats: ClassVar[Beats] = (("sync",),)
     back: ClassVar[int] = 2
 
@@ -149,7 +143,6 @@ class TwoWrites(SyncThenWrite):
     """Beats by writes without a Sync before each. The leader has pinged between two of them, but
     the answer to that ping may still be under way."""
 
-    __slots__ = ()
     beats: ClassVar[Beats] = (("write",),)
 
 
@@ -157,15 +150,12 @@ class TrustsTheLastWrite(SyncThenWrite):
     """Counts from the write that was answered, not from the one before it. The follower has noted
     that the client was active, but has not told its leader yet."""
 
-    __slots__ = ()
     back: ClassVar[int] = 0
 
 
 class TrustsAReconnect(SyncThenWrite):
     """Counts from a new connection without waiting for a write to be answered on it. A deposed
     leader takes up sessions, too."""
-
-    __slots__ = ()
 
     def reconnected(self, sent_at: int, now: int) -> None:
         self._proved(sent_at, now)
@@ -175,8 +165,6 @@ class ForgetsNothing(SyncThenWrite):
     """Keeps its beats when the connection breaks. That does no harm: the ruling leader has heard of
     the session when it took the new connection, and that was later."""
 
-    __slots__ = ()
-
     def disconnected(self) -> None:
         self.connect = None
 
@@ -184,8 +172,6 @@ class ForgetsNothing(SyncThenWrite):
 class NoLatch(SyncThenWrite):
     """Says that the session lives after it has said that it may be over: an answer that comes late
     revives what its holder has given up."""
-
-    __slots__ = ()
 
     def _proved(self, sent_at: int, now: int) -> None:
         self.deadline = max(self.deadline, sent_at + self.timeout)

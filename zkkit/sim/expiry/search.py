@@ -5,29 +5,35 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from ..explore import Verdict
-from .model import Ensemble, Event, Model, State
+from ..explore import way_to
+from ..story import Breach
+from ..verdict import Verdict
+from .model import ClockModel, Event, Model, State
 from .rules import ClockRule
 from .telling import tell
 
-Came = dict[State, tuple[State, Event] | None]
+ASKED = ("valid means alive", "lost is final")
 
 
 def try_rule(
-    rule: type[ClockRule], ensemble: Ensemble | None = None, *, states: int = 5_000_000
+    rule: type[ClockRule], ensemble: ClockModel | None = None, *, states: int = 5_000_000
 ) -> Verdict:
     """Whether a client that goes by this rule ever says valid when it must not. None: more than so
     many `states`. There is no bound on time."""
-    model = Model(rule, ensemble or Ensemble())
+    model = Model(rule, ensemble or ClockModel())
     began = time.perf_counter()
-    came: Came = dict.fromkeys(model.starts())
+    came: dict[State, tuple[State, Event] | None] = dict.fromkeys(model.starts())
     queue = deque(came)
     events = 0
 
-    def verdict(holds: bool | None, wrong: str = "", last: State | None = None) -> Verdict:
-        story = None if last is None else tell(model, *_way(came, last), wrong)
+    def verdict(
+        holds: bool | None, wrong: tuple[str, str] = ("", ""), last: State | None = None
+    ) -> Verdict:
+        stories = () if last is None else (tell(model, *way_to(last, came), Breach(*wrong)),)
         spent = time.perf_counter() - began
-        return Verdict(holds, len(came), events, spent, str(model.ensemble), story)
+        complete = "given up" if holds is None else "all explored" if holds else "bounded"
+        bounds = str(model.ensemble)
+        return Verdict(holds, len(came), events, spent, bounds, ASKED, stories, complete)
 
     while queue:
         if len(came) > states:
@@ -46,16 +52,7 @@ def try_rule(
     return verdict(True)
 
 
-def _way(came: Came, state: State) -> tuple[State, list[Event]]:
-    """Where the way to a state begins, and its events."""
-    events: list[Event] = []
-    while (step := came[state]) is not None:
-        state, event = step
-        events.append(event)
-    return state, events[::-1]
-
-
-def calm(rule: type[ClockRule], ensemble: Ensemble, units: int) -> list[bool]:
+def calm(rule: type[ClockRule], ensemble: ClockModel, units: int) -> list[bool]:
     """A run without a fault, in which everything arrives at once and the client, at a follower,
     sends its longest beat as soon as it may: what its rule says at the end of each unit."""
     model = Model(rule, ensemble)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..scenes import Deed, Holding, Lane, Scene, Znode
-from ..story import Story
+from ..scenes import Belief, Deed, Lane, Scene, Znode
+from ..story import Breach, Story
 from .model import ACTIVE, ANSWER, EXPIRED, PING, Event, Model, State
 
 CLIENT, FOLLOWER, LEADER, NEW_LEADER = "client", "follower", "leader", "new leader"
@@ -24,7 +24,7 @@ _TOLD = {"expire": "expires"}  # what comes by itself is no fault
 _NAMES = {"sync": "Sync"}
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """An event, and the states and the time around it."""
 
     event: Event
@@ -44,7 +44,7 @@ class Step(NamedTuple):
         return self.kind in ("time", "ping") and self.before.lost == self.after.lost
 
 
-def tell(model: Model, start: State, events: Sequence[Event], wrong: str) -> Story:
+def tell(model: Model, start: State, events: Sequence[Event], breach: Breach) -> Story:
     """The story of these events."""
     teller = _Teller(model)
     groups = _grouped(_steps(model, start, events), teller.who)
@@ -59,14 +59,14 @@ def tell(model: Model, start: State, events: Sequence[Event], wrong: str) -> Sto
     lanes = [Lane(CLIENT, "its session")]
     lanes += [Lane(name, "") for name in (FOLLOWER, LEADER, NEW_LEADER) if name in names]
     drawn = tuple(scene._replace(doing=("works",) * len(lanes)) for scene in scenes)
-    return Story(wrong, tuple(told), tuple(lanes), drawn, str(model.ensemble))
+    return Story(breach.text, breach.breaks, tuple(told), tuple(lanes), drawn, str(model.ensemble))
 
 
-def _steps(model: Model, state: State, events: Sequence[Event]) -> list[Step]:
+def _steps(model: Model, state: State, events: Sequence[Event]) -> list[ModelStep]:
     steps, now, heard_at = [], 0, 0
     for event in events:
         after = model.after(state, event)
-        steps.append(Step(event, state, after, now, heard_at))
+        steps.append(ModelStep(event, state, after, now, heard_at))
         now += event[0] == "time"
         if after.heard == 0 and state.heard != 0:
             heard_at = now
@@ -74,9 +74,9 @@ def _steps(model: Model, state: State, events: Sequence[Event]) -> list[Step]:
     return steps
 
 
-def _grouped(steps: Sequence[Step], who: Callable[[Step], str]) -> list[list[Step]]:
+def _grouped(steps: Sequence[ModelStep], who: Callable[[ModelStep], str]) -> list[list[ModelStep]]:
     """Those that make a scene each."""
-    groups: list[list[Step]] = []
+    groups: list[list[ModelStep]] = []
     for step in steps:
         last = groups[-1] if groups else []
         alone = step.kind in _FAULTS or (last and last[-1].kind in _FAULTS)
@@ -102,10 +102,10 @@ class _Teller:
         return Scene(
             head, fault, tuple(deed.who for deed in deeds), deeds,
             (Znode(HOLD, "the client"),) if alive else (), (),
-            (Holding(CLIENT, HOLD, alive),) if valid else (), (), (),
+            (Belief(CLIENT, HOLD, alive),) if valid else (), (), (),
         )  # fmt: skip
 
-    def busily(self, group: Sequence[Step]) -> Scene:
+    def busily(self, group: Sequence[ModelStep]) -> Scene:
         """What happened in one unit of time."""
         last = group[-1]
         head = f"at {last.now + (last.kind == 'time')}"
@@ -114,7 +114,7 @@ class _Teller:
         deeds = [Deed("does", self.who(each), self.text(each)) for each in group]
         return self.scene(head, last.after, *deeds)
 
-    def quietly(self, group: Sequence[Step]) -> Scene | None:
+    def quietly(self, group: Sequence[ModelStep]) -> Scene | None:
         """What the leader sent meanwhile, if anything."""
         pings = [step.now for step in group if step.kind == "ping"]
         if not pings:
@@ -137,7 +137,7 @@ class _Teller:
         """The leader of the client's server, as it believes."""
         return LEADER if state.deposed else self._ruling(state)
 
-    def who(self, step: Step) -> str:
+    def who(self, step: ModelStep) -> str:
         """Whose deed an event is."""
         before = step.before
         if step.kind == "expire":
@@ -146,7 +146,7 @@ class _Teller:
             return self._leader(before)
         return FOLLOWER if step.kind in ("arrive", "follower") else CLIENT
 
-    def text(self, step: Step) -> str:
+    def text(self, step: ModelStep) -> str:
         """What it does."""
         kind, before = step.kind, step.before
         request = _NAMES.get(before.request, before.request)
@@ -178,7 +178,7 @@ class _Teller:
             return f"answers the ping: {told}"
         return "closes the client's connection: the session has expired"
 
-    def _leader_takes(self, step: Step, request: str) -> str:
+    def _leader_takes(self, step: ModelStep, request: str) -> str:
         before, after = step.before, step.after
         if step.kind == "leader" and before.up[0] == ACTIVE:
             return "hears that the client was active"
@@ -193,7 +193,7 @@ class _Teller:
         heard = "hears of the session, and " if after.heard == 0 and before.heard else ""
         return f"{heard}answers the {request}"
 
-    def _until(self, step: Step) -> int:
+    def _until(self, step: ModelStep) -> int:
         """Until when the client says valid, if nothing more is answered."""
         carried, rule, units = self.model.carried, step.after.rule, 0
         while carried.holds(rule):

@@ -1,24 +1,26 @@
-"""Leases, readers and writers, leaders: each right, and with one mistake."""
+"""Leases: so many may hold, and no more."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from ...errors import ConnectionLost, NoNode
-from ...paths import join, split
-from ...recipes.locks.line import CURATOR
-from ...recipes.locks.linelock import LineLock
-from ...recipes.locks.readwrite import ReadLock, ReadWriteLock, WriteLock
+from ...paths import join
+from ...recipes.line import Place, first_n
+from ...recipes.locks.hold import Hold
 from ...recipes.locks.reentrant import ReentrantLock
-from ...recipes.locks.rules import Place, Turn, ahead_of, first
 from ...recipes.locks.semaphore import Semaphore
-from ...recipes.shared import list_children
-from ...steps import Children, Create, Delete, Get, Guid, Mark, Mode, Node, Script, Wait
-from ..world import Work
+from ...recipes.shared import all_of, create_if_free, delete_ours, list_children, wait_for_change
+from ...steps import Data, Guid, Node, Script, Wait
+from ..faults import NO_FAULTS
+from ..lives import contenders
+from ..properties import NoSleeper, Property, of_leases
+from .in_line import PATH, Holding, InLine, Names
 from .locks import stand_in_line
+from .twin import Right, Shelf, Twin, in_container, twin
 
-# --- leases -------------------------------------------------------------------------------
+LEASES = 2
 
 
 class TwoLeases(Semaphore[Any]):
@@ -33,81 +35,145 @@ class SleepsBesideAFreeLease(ReentrantLock[Any]):
     maxLeases)."""
 
     def __init__(self, session: Any, path: str) -> None:
-        super().__init__(session, path, rule=first(2))
+        super().__init__(session, path, rule=first_n(2))
 
 
 class CountsThenTakes(ReentrantLock[Any]):
     """Counts the leases taken before it takes one: others count at the same time."""
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
+    def _contend(self, blocking: bool) -> Script[Hold[Any] | None]:
         while len((yield from list_children(self.path, watch=True))) >= 2:
             yield from Wait()
         node, _ = yield from stand_in_line(self.path, (yield from Guid()))
-        return Node(*node)
+        return Hold(self, node)
 
 
-# --- readers and writers ------------------------------------------------------------------
+class TakesALease(InLine):
+    """Stands in line; the first two hold. Any holder's leaving will do, so it watches them all."""
 
+    kind = "lease-"
+    kinds = ("lease-",)
 
-def reader(session: Any, path: str) -> ReadLock[Any]:
-    """One who reads."""
-    return ReadWriteLock(session, path).read
+    def look(self) -> Script[Names]:
+        return list_children(self.path, watch=True)
 
+    def rule(self, ahead: Sequence[Place]) -> str | None:
+        return ahead[-1].name if len(ahead) >= LEASES else None
 
-def writer(session: Any, path: str) -> WriteLock[Any]:
-    """One who writes."""
-    return ReadWriteLock(session, path).write
-
-
-def trusts_a_reader(session: Any, path: str) -> LineLock[Any]:
-    """A reader is just before it, so it reads as well: that one may be waiting for a writer."""
-
-    def rule(ahead: Sequence[Place]) -> Turn:
-        if ahead and ahead[-1].kind == CURATOR.write:
-            return Turn(False, ahead[-1].name)
-        return Turn(True)
-
-    kinds = (CURATOR.read, CURATOR.write)
-    return LineLock(session, path, kind=CURATOR.read, kinds=kinds, rule=rule)
-
-
-# --- leaders ------------------------------------------------------------------------------
-
-LATCH = "latch-"
-
-
-def stands_for_election(path: str) -> Script[None]:
-    """Create a node, then look: the first leads, all others wait for the one just before."""
-    node = yield from Create(join(path, LATCH), b"", Mode.EPHEMERAL_SEQUENTIAL)
-    while before := _before((yield from Children(path)), node):
-        yield from _outwait(join(path, before[-1].name))
-    yield from _lead(node)
-
-
-def looks_then_stands(path: str) -> Script[None]:
-    """Looks for a leader before it creates its node: two of them see nobody."""
-    leader = yield from Children(path)
-    node = yield from Create(join(path, LATCH), b"", Mode.EPHEMERAL_SEQUENTIAL)
-    while leader and (before := _before((yield from Children(path)), node)):
-        yield from _outwait(join(path, before[-1].name))
-    yield from _lead(node)
-
-
-def _lead(node: Node) -> Script[None]:
-    yield from Mark("acquired", node.path, node.stat.czxid)
-    yield from Work()
-    yield from Mark("released", node.path, node.stat.czxid)
-    yield from Delete(node.path)
-
-
-def _before(names: tuple[str, ...], node: Node) -> Sequence[Place]:
-    return ahead_of(split(node.path)[1], names, (LATCH,)) or ()
-
-
-def _outwait(path: str) -> Script[None]:
-    """Wait until this node may have gone."""
-    try:
-        yield from Get(path, watch=True)
+    def outwait(self, path: str) -> Script[None]:
         yield from Wait()
-    except (NoNode, ConnectionLost):
-        pass
+
+
+class TakesASlot(Holding):
+    """Two nodes with fixed names: whoever creates one of them holds; where both are taken it waits
+    until something changes."""
+
+    def life(self) -> Script[None]:
+        """All of it, from coming to leaving."""
+        mine = (yield from Guid()).encode()
+        try:
+            while (node := (yield from self.take(mine))) is None:
+                yield from self.wait()
+            yield from self.hold(node)
+        except BaseException:
+            yield from self.leave(mine)
+            raise
+        yield from self.leave(mine)
+
+    def slots(self) -> tuple[str, ...]:
+        """Their paths."""
+        return tuple(join(self.path, f"slot-{number}") for number in range(LEASES))
+
+    def take(self, mine: bytes) -> Script[Node | None]:
+        """The first one that is free."""
+        for slot in self.slots():
+            node = yield from create_if_free(slot, mine)
+            if node is not None:
+                return node
+        return None
+
+    def wait(self) -> Script[None]:
+        """Until one may be free."""
+        if len((yield from list_children(self.path, watch=True))) >= LEASES:
+            yield from Wait()
+
+    def leave(self, mine: bytes) -> Script[None]:
+        """Delete what is ours."""
+        return all_of(partial(delete_ours, slot, partial(_is, mine)) for slot in self.slots())
+
+
+def _is(mine: bytes, found: Data) -> bool:
+    return found.data == mine
+
+
+class WaitsForOneSlot(TakesASlot):
+    """Waits for the first slot only: the other one may be free."""
+
+    def wait(self) -> Script[None]:
+        yield from wait_for_change(self.slots()[0])
+
+
+class LetsOneMoreIn(TakesALease):
+    """Counts itself out: one more than there are leases."""
+
+    def rule(self, ahead: Sequence[Place]) -> str | None:
+        return ahead[-1].name if len(ahead) > LEASES else None
+
+
+# --- the table ------------------------------------------------------------------------------
+
+FAMILY = "semaphore"
+
+
+def _asked() -> Sequence[Property]:
+    first, *others = of_leases(LEASES)
+    return (first, NoSleeper(LEASES), *others)
+
+
+def _lock(broken: type[Any], breaks: str, teaches: str) -> Twin:
+    right = partial(contenders, TwoLeases, 3, below=("locks", "leases"))
+    worlds = partial(contenders, broken, 3), right
+    return twin(broken, worlds, NO_FAULTS, breaks, _asked, FAMILY, teaches)
+
+
+_IN_LINE = Shelf(FAMILY, _asked, partial(in_container, count=3), TakesALease(PATH))
+_SLOTS = _IN_LINE.but(right=TakesASlot(PATH))
+
+RIGHT = (
+    Right(
+        "Semaphore",
+        FAMILY,
+        "zkkit's own",
+        partial(contenders, TwoLeases, below=("locks", "leases")),
+        _asked,
+    ),
+    Right(
+        "TakesALease",
+        FAMILY,
+        "stand in line, watch all",
+        partial(in_container, TakesALease(PATH)),
+        _asked,
+    ),
+    Right("TakesASlot", FAMILY, "two fixed names", partial(in_container, TakesASlot(PATH)), _asked),
+)
+TWINS = (
+    _lock(
+        SleepsBesideAFreeLease,
+        "nobody sleeps beside a free lease",
+        "Holders leave in any order: watch whatever can make room, not one of them.",
+    ),
+    _lock(
+        CountsThenTakes,
+        "at most 2",
+        "Look after you have taken your place: between a look and a write others do the same.",
+    ),
+    _IN_LINE.wrong(
+        LetsOneMoreIn, NO_FAULTS, "at most 2", "Count those ahead: the limit is reached before you."
+    ),
+    _SLOTS.wrong(
+        WaitsForOneSlot,
+        NO_FAULTS,
+        "nobody sleeps beside a free lease",
+        "Wait for all that would do, not for the first of them.",
+    ),
+)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...errors import ConnectionLost, NoNode, SessionLost
 from ...paths import guid_of, join, protected, split
 from ...recipes.herd import HerdLock
+from ...recipes.line import Turn, ahead_of, first_in_line
 from ...recipes.locks.hold import Hold
-from ...recipes.locks.line import CURATOR
+from ...recipes.locks.layouts import CURATOR
 from ...recipes.locks.reentrant import ReentrantLock
-from ...recipes.locks.rules import Turn, ahead_of, first_in_line
 from ...recipes.shared import create_protected, delete_surely, list_children, withdraw
 from ...steps import (
     Children,
     Create,
     Delete,
     Exists,
+    Fire,
     FireKind,
     Get,
     Guid,
@@ -27,6 +30,12 @@ from ...steps import (
     Together,
     Wait,
 )
+from ..faults import NO_FAULTS, Faults, every, one
+from ..lives import contenders
+from ..properties import OneWokenPerRelease, Property, mutual_exclusion, of_a_fair_lock, of_a_lock
+from ..world import World
+from .in_line import PATH, InLine, OneName, PollsInLine
+from .twin import Right, Twin, both, cancelled_twice, careless, in_container, twin
 
 PREFIX = CURATOR.exclusive
 
@@ -45,14 +54,16 @@ def turn_of(names: tuple[str, ...], me: str) -> Turn | None:
 class _Queueing(ReentrantLock[Any]):
     """The fair lock taken apart, so that each twin changes one piece of it."""
 
-    def _contend(self, blocking: bool) -> Script[Node | None]:
+    _looks_again_after: tuple[type[Exception], ...] = (NoNode, ConnectionLost)
+
+    def _contend(self, blocking: bool) -> Script[Hold[Any] | None]:
         guid = yield from Guid()
         node: Node | None = None
         try:
             node, queue = yield from self._enter(guid)
             while not (yield from self._my_turn(node, queue)):
                 queue = yield from list_children(self.path)
-            return node
+            return Hold(self, node)
         except SessionLost:
             raise
         except BaseException:
@@ -68,9 +79,13 @@ class _Queueing(ReentrantLock[Any]):
         if behind is None:
             return True
         try:
-            yield from self._wait(join(self.path, behind))
-        except (NoNode, ConnectionLost):
-            pass
+            fire = yield from self._wait(join(self.path, behind))
+        except self._looks_again_after:
+            return False
+        return self._is_grant(fire)
+
+    def _is_grant(self, fire: Fire) -> bool:
+        """Whether to be woken so is to hold: never."""
         return False
 
     def _behind(self, queue: tuple[str, ...], me: str) -> str | None:
@@ -91,27 +106,14 @@ class _Queueing(ReentrantLock[Any]):
 class TrustsItsPredecessorsDeath(_Queueing):
     """Takes the death of the node before it for a grant: that one may have been cancelled."""
 
-    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
-        behind = self._behind(queue, split(node.path)[1])
-        if behind is None:
-            return True
-        try:
-            fire = yield from self._wait(join(self.path, behind))
-        except (NoNode, ConnectionLost):
-            return False
+    def _is_grant(self, fire: Fire) -> bool:
         return fire.kind is FireKind.DELETED
 
 
 class TakesAnyWakeForAGrant(_Queueing):
     """Does not look again after a wake: a broken connection wakes as well."""
 
-    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
-        behind = self._behind(queue, split(node.path)[1])
-        if behind is not None:
-            try:
-                yield from self._wait(join(self.path, behind))
-            except (NoNode, ConnectionLost):
-                return False
+    def _is_grant(self, fire: Fire) -> bool:
         return True
 
 
@@ -133,33 +135,20 @@ class LosesAWakeup(_Queueing):
         return (yield from Wait())
 
 
-class CreatesAgain(_Queueing):
-    """A second contender after a lost reply."""
-
-    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
-        while True:
-            path = join(self.path, protected(guid, PREFIX))
-            try:
-                made = yield from Create(path, b"", Mode.EPHEMERAL_SEQUENTIAL)
-            except ConnectionLost:
-                continue
-            return made, (yield from list_children(self.path))
-
-
 class _Searches(_Queueing):
     """Creates, and after a lost reply searches as `_search` does."""
 
+    _searches_after: tuple[type[Exception], ...] = (ConnectionLost,)
+
     def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
         path = join(self.path, protected(guid, PREFIX))
-        while True:
+        made: Node | None = None
+        while made is None:
             try:
                 made = yield from Create(path, b"", Mode.EPHEMERAL_SEQUENTIAL)
-            except ConnectionLost:
-                found = yield from self._search(guid)
-                if found is None:
-                    continue
-                made = found
-            return made, (yield from list_children(self.path))
+            except self._searches_after:
+                made = yield from self._search(guid)
+        return made, (yield from list_children(self.path))
 
     def _search(self, guid: str) -> Script[Node | None]:
         names = yield from Children(self.path)
@@ -170,6 +159,14 @@ class _Searches(_Queueing):
         return None if stat is None else Node(join(self.path, mine), stat)
 
 
+class CreatesAgain(_Searches):
+    """A second contender after a lost reply."""
+
+    def _search(self, guid: str) -> Script[Node | None]:
+        yield from ()
+        return None
+
+
 class SearchesWithoutSync(_Searches):
     """Searches after a lost reply without a Sync: a follower that lags hides its node."""
 
@@ -178,18 +175,11 @@ class TakesAnOldNode(_Searches):
     """Takes the node of the session it has given up for its own: it does not look at the owner
     (CURATOR-604)."""
 
-    def _enter(self, guid: str) -> Script[tuple[Any, ...]]:
-        path = join(self.path, protected(guid, PREFIX))
-        while True:
-            try:
-                made = yield from Create(path, b"", Mode.EPHEMERAL_SEQUENTIAL)
-            except (ConnectionLost, SessionLost):
-                yield from Sync(self.path)
-                found = yield from self._search(guid)
-                if found is None:
-                    continue
-                made = found
-            return made, (yield from list_children(self.path))
+    _searches_after = (ConnectionLost, SessionLost)
+
+    def _search(self, guid: str) -> Script[Node | None]:
+        yield from Sync(self.path)
+        return (yield from super()._search(guid))
 
 
 class ListsBeforeItCreates(_Queueing):
@@ -241,15 +231,10 @@ def _digits(name: str) -> str:
 class HoldsAfterExpiry(_Queueing):
     """Says it holds after its session has expired: its node is gone, so nobody is before it."""
 
-    def _my_turn(self, node: Node, queue: tuple[str, ...]) -> Script[bool]:
-        turn = turn_of(queue, split(node.path)[1])
-        if turn is None or turn.mine:
-            return True
-        try:
-            yield from self._wait(join(self.path, turn.behind))
-        except (NoNode, ConnectionLost, SessionLost):
-            pass
-        return False
+    _looks_again_after = (NoNode, ConnectionLost, SessionLost)
+
+    def _behind(self, queue: tuple[str, ...], me: str) -> str | None:
+        return super()._behind(queue, me) if me in queue else None
 
 
 class WatchesTheParent(_Queueing):
@@ -269,3 +254,124 @@ class DeletesByName(HerdLock[Any]):
 
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
         return delete_surely(hold.path)
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def _lock(
+    broken: type[Any],
+    faults: Faults,
+    breaks: str,
+    teaches: str,
+    count: int = 2,
+    properties: Callable[[], Sequence[Property]] = of_a_fair_lock,
+    right: type[Any] = ReentrantLock,
+    build: Callable[..., World] = contenders,
+    **options: Any,
+) -> Twin:
+    worlds = both(build, broken, right, count, **options)
+    return twin(broken, worlds, faults, breaks, properties, FAMILY, teaches)
+
+
+def _no_herd() -> Sequence[Property]:
+    return (mutual_exclusion(), OneWokenPerRelease())
+
+
+FAMILY = "lock"
+_EXCLUSION, _WAKEUP, _REAL = "mutual exclusion", "no lost wakeup", "grants are real"
+
+TWINS = (
+    _lock(
+        TrustsItsPredecessorsDeath, one("cancel"), _EXCLUSION,
+        "A node that goes says that something has changed, not that it is your turn.", 3,
+    ),
+    _lock(
+        TakesAnyWakeForAGrant, one("request lost"), _EXCLUSION,
+        "Any wake means: look again. A broken connection wakes everybody.",
+    ),
+    _lock(
+        LeaksWatches, NO_FAULTS, "nothing left behind",
+        "To wait for a node to go, watch by Get: Exists leaves a watch where nothing is.",
+    ),
+    _lock(
+        LosesAWakeup, NO_FAULTS, _WAKEUP,
+        "Between a look and a watch things change: what the watch's request shows counts.",
+    ),
+    _lock(
+        CreatesAgain, one("reply lost"), _WAKEUP,
+        "A lost reply is no failure: find out whether the node is there before you create another.",
+    ),
+    _lock(
+        SearchesWithoutSync, every(lag=1, reply_lost=1), _WAKEUP,
+        "A follower may not have seen your own write: Sync before you search for it.",
+    ),
+    _lock(
+        TakesAnOldNode, one("give up"), _REAL,
+        "A node belongs to a session: look at its owner before you call it yours.",
+    ),
+    _lock(
+        ListsBeforeItCreates, NO_FAULTS, _EXCLUSION,
+        "A flight is not atomic: read after you write, in that order.",
+    ),
+    _lock(
+        LeavesAnOrphan, one("deadline"), _WAKEUP,
+        "Whoever stops waiting takes its node out of the line.", timeout=1.0,
+    ),
+    _lock(
+        CleansOnlyWhatItKnows, one("cancel"), _WAKEUP,
+        "A request under way still arrives: clean up also what no reply has told you of.",
+    ),
+    _lock(
+        CleansUpUnshielded, Faults(2, ("cancel",)), _WAKEUP,
+        "A clean-up must not be stopped half-way.", build=cancelled_twice,
+    ),
+    Twin(
+        "RemovesOthersWatches",
+        "A session that, when one actor is cancelled, removes a watch which another one needs.",
+        partial(careless, HerdLock, 3),
+        partial(contenders, HerdLock, 3, shared=True),
+        one("cancel"),
+        _WAKEUP,
+        of_a_lock,
+        FAMILY,
+        "A watch is the session's, not yours: count its users.",
+    ),
+    _lock(
+        ComparesAsText, NO_FAULTS, _EXCLUSION,
+        "Sequence numbers have a sign and come to an end: compare them as numbers that wrap.",
+        right=_Queueing, next_sequence=2**31 - 1,
+    ),
+    _lock(
+        DeletesByName, one("reply lost"), "nobody takes away what others hold",
+        "A name can be somebody else's by now: delete what is yours, not what is called so.",
+        2, of_a_lock, HerdLock,
+    ),
+    _lock(
+        HoldsAfterExpiry, one("expire"), _REAL,
+        "To have nobody ahead is not enough: your own node must be there.",
+    ),
+    _lock(
+        WatchesTheParent, NO_FAULTS, "at most one woken per release",
+        "Watch the one just ahead: who watches them all is woken by every one.", 3, _no_herd,
+    ),
+)  # fmt: skip
+
+RIGHT = (
+    Right(
+        "ReentrantLock", FAMILY, "zkkit's own", partial(contenders, ReentrantLock), of_a_fair_lock
+    ),
+    Right("HerdLock", FAMILY, "zkkit's own, of one name", partial(contenders, HerdLock), of_a_lock),
+    Right(
+        "InLine", FAMILY, "watch the one just ahead", partial(in_container, InLine(PATH)),
+        of_a_fair_lock,
+    ),
+    Right(
+        "PollsInLine", FAMILY, "look again from time to time",
+        partial(in_container, PollsInLine(PATH)), of_a_fair_lock,
+    ),
+    Right(
+        "OneName", FAMILY, "one name, and wait for its going", partial(in_container, OneName(PATH)),
+        of_a_lock,
+    ),
+)  # fmt: skip

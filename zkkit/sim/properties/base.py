@@ -5,66 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..machine import Machine
-from ..state import ACTORS, SESSIONS, TOLD, TREE, Draft, Fact, Grant, State
-from ..tree import Tree
+from ..roster import Roster
+from ..state import Draft, Fact, Grant, is_real
 
 ANY = frozenset(
     {
         "acquired", "reentrant", "released", "woke", "ended", "applied", "deleted", "lost", "said",
-        "spawned", "called",
+        "spawned", "called", "worked", "lapsed", "polled", "expired",
     }
 )  # fmt: skip
-"""All kinds of facts."""
+"""All kinds of facts, as (kind, actor, what, outcome).
+
+    acquired, reentrant, released   a Mark: the path, and its zxid
+    said        the word of a Say, with its amount, or of another Mark (`fact.mark` is that step)
+    worked      a Work is over: the grants that its actor had, how often its session was renewed
+    woke        by this fire; polled: by its clock
+    applied     a request, and its outcome; deleted: by a Delete, the path, and its czxid
+    lost        a request whose outcome its actor will not learn
+    lapsed      a hold ended by the client's own clock: its path
+    expired     the actor learns that its session is over
+    ended       with this error, or None
+    spawned     another actor; called: user code, and what it gave
+"""
 
 
 class View:
     """A state as a property sees it."""
 
-    __slots__ = ("_machine", "_state", "told")
+    __slots__ = ("_roster", "actors", "grants", "sessions", "tree")
 
-    def __init__(self, machine: Machine, state: State | Draft) -> None:
-        self._machine = machine
-        self._state = state
-        self.told: tuple[Grant, ...] = state.told if isinstance(state, Draft) else state[TOLD]
-
-    @property
-    def tree(self) -> Tree:
+    def __init__(self, roster: Roster, draft: Draft) -> None:
+        self._roster = roster
+        self.tree = draft.tree
         """The leader's nodes."""
-        state = self._state
-        return state.tree if isinstance(state, Draft) else state[TREE]
-
-    @property
-    def sessions(self) -> Sequence[Any]:
-        state = self._state
-        return state.sessions if isinstance(state, Draft) else state[SESSIONS]
-
-    @property
-    def actors(self) -> Sequence[Any]:
-        state = self._state
-        return state.actors if isinstance(state, Draft) else state[ACTORS]
+        self.sessions: Sequence[Any] = draft.sessions
+        self.actors: Sequence[Any] = draft.actors
+        self.grants = draft.grants
 
     def name(self, actor: int) -> str:
         """An actor's name."""
-        return self._machine.names[actor]
+        return self._roster.names[actor]
 
     def session_name(self, session: int) -> str:
         """A session's name."""
-        return self._machine.session_names[session]
+        return self._roster.session_names[session]
 
     def home(self, actor: int) -> int:
         """The session an actor lives in."""
-        return self._machine.home[actor]
+        return self._roster.home[actor]
+
+    @property
+    def everybody(self) -> range:
+        """All actors but those who are spawned."""
+        return range(self._roster.count)
 
     def real_grants(self) -> list[Grant]:
         """Those who were told that they hold and whose node is still there."""
-        nodes = self.tree.nodes
-        found = []
-        for grant in self.told:
-            entry = nodes.get(grant.path)
-            if entry is not None and entry.czxid == grant.zxid:
-                found.append(grant)
-        return found
+        return [grant for grant in self.grants if is_real(grant, self.tree)]
 
 
 class Property:
@@ -74,12 +71,20 @@ class Property:
     wants: frozenset[str] = frozenset()
     memo: Any = None
 
+    def at_first(self, view: View) -> Any:
+        """What to remember at the beginning."""
+        return self.memo
+
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
         """After an event with facts it wants: what to remember, and what is wrong."""
         return memo, None
 
     def calm(self, memo: Any, view: View) -> str | None:
         """In a state where nothing is under way: all wait, or do their work."""
+        return None
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        """In a state where nothing is under way, or only waits that end by their clock."""
         return None
 
     def quiet(self, memo: Any, view: View) -> str | None:
@@ -89,6 +94,23 @@ class Property:
     def for_ever(self, memo: Any, who: str) -> str | None:
         """In a state from which no quiet one can be reached: these go round and round."""
         return None
+
+
+class OfFacts(Property):
+    """A property of single facts: each that it wants is right, or `wrong`."""
+
+    def wrong(self, fact: Fact, view: View) -> str | None:
+        """What is wrong with this fact, if anything."""
+        raise NotImplementedError
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        wants = self.wants
+        for fact in facts:
+            if fact[0] in wants:
+                found = self.wrong(fact, view)
+                if found:
+                    return memo, found
+        return memo, None
 
 
 class Always(Property):
@@ -142,3 +164,15 @@ def _known(name: str, kinds: Sequence[str]) -> frozenset[str]:
             f"there are {', '.join(sorted(ANY))}"
         )
     return frozenset(kinds)
+
+
+def in_words(names: Sequence[str]) -> str:
+    """A and B; A, B and C."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def in_number(count: int) -> str:
+    """A small number in words."""
+    words = ("no", "one", "two", "three", "four", "five", "six")
+    return words[count] if count < len(words) else str(count)

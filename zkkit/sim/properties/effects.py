@@ -1,7 +1,7 @@
-"""What holds of writes, counters and barriers.
+"""What holds of writes and counters.
 
 Where only the script can know, it says so with `Say`, a step of the simulator: that it is about to
-add, that it has added; that it arrives at a barrier, that it has passed.
+add, that it has added.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import OutcomeUnknown
 from ..state import Fact
 from .base import Property, View
 
@@ -77,28 +78,19 @@ class CountsOnce(Property):
         return (tried, worked), wrong
 
 
-class NobodyPassesEarly(Property):
-    """Nobody passes a barrier before `count` different actors have arrived at it.
+class DoubtsWithReason(Property):
+    """Nobody says that the outcome of a write is unknown (OutcomeUnknown) whose session lives on:
+    after a lost reply one can find out."""
 
-    Scripts say `Say("arrives")` before they begin to wait and `Say("passes")` when they are
-    through. For a barrier that one actor opens, count is 1, and that actor says it arrives before
-    it opens it. For the way out of a double barrier give other words to a second one of these.
-    """
-
-    name = "nobody passes early"
-    wants = frozenset({"said"})
-    memo: frozenset[int] = frozenset()
-
-    def __init__(self, count: int, *, arrives: str = "arrives", passes: str = "passes") -> None:
-        self.count = count
-        self._arrives = arrives
-        self._passes = passes
+    name = "nobody doubts without reason"
+    wants = frozenset({"expired", "ended"})
+    memo = frozenset[int]()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        wrong = None
         for fact in facts:
-            if fact.kind == "said" and fact.what == self._arrives:
-                memo = memo | {fact.actor}
-            elif fact.kind == "said" and fact.what == self._passes and len(memo) < self.count:
-                who = view.name(fact.actor)
-                return memo, f"{who} passes when {len(memo)} of {self.count} have arrived"
-        return memo, None
+            if fact.kind == "expired":
+                memo |= {fact.actor}
+            elif isinstance(fact.what, OutcomeUnknown) and fact.actor not in memo:
+                wrong = f"{view.name(fact.actor)} does not know what it did, and could find out"
+        return memo, wrong

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...paths import split
-from ..state import LAGS, LIFE, Fact, Grant
-from .base import Property, View
-from .waiting import NoLostWakeup, NothingLeft, OneWokenPerRelease
+from ..state import ID, LAGS, LIFE, Fact, Grant
+from .base import OfFacts, Property, View, in_number, in_words
 
 
 class AtMost(Property):
@@ -20,22 +19,24 @@ class AtMost(Property):
     still has its node."""
 
     wants = frozenset({"acquired"})
-    _hold = "hold"
 
-    def __init__(self, count: int, name: str = "") -> None:
+    def __init__(self, count: int, name: str = "", who: str = "holders") -> None:
         self.count = count
         self.name = name or f"at most {count}"
+        self._who = who
 
     def _grants(self, view: View) -> Sequence[Grant]:
         return view.real_grants()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        if len(view.told) <= self.count:
+        if len(view.grants) <= self.count:
             return memo, None
-        for directory, grants in _by_directory(self._grants(view)).items():
+        for grants in _by_directory(self._grants(view)).values():
             if len(grants) > self.count:
-                who = " and ".join(view.name(grant.actor) for grant in grants)
-                return memo, f"{who} {self._hold} {directory} at once, where {self.count} may"
+                names = in_words([view.name(grant.actor) for grant in grants])
+                number = in_number(len(grants))
+                but = f", where {self.count} may be" if self.count > 1 else ""
+                return memo, f"{number} {self._who} at once{but}: {names}"
         return memo, None
 
 
@@ -53,7 +54,7 @@ def mutual_exclusion() -> Property:
 
 def one_leader() -> Property:
     """At every zxid at most one has been told that it leads and still has its node."""
-    return AtMost(1, "one leader")
+    return AtMost(1, "one leader", "leaders")
 
 
 class NoOverlap(AtMost):
@@ -61,13 +62,11 @@ class NoOverlap(AtMost):
     over. That is more than mutual exclusion: whoever has lost its node and does not know it counts.
     No lock can promise it to a holder that pauses for longer than its session lives."""
 
-    _hold = "believe they hold"
-
     def __init__(self) -> None:
-        super().__init__(1, "holds never overlap")
+        super().__init__(1, "holds never overlap", "believe that they hold")
 
     def _grants(self, view: View) -> Sequence[Grant]:
-        return view.told
+        return view.grants
 
 
 def _is_writer(path: str) -> bool:
@@ -99,13 +98,14 @@ class ReadersAndWriters(Property):
             for writer in grants:
                 if not self._writes(writer.path):
                     continue
-                others = {view.name(g.actor) for g in grants if g.actor != writer.actor}
+                others = {
+                    f"{view.name(g.actor)} {'writes' if self._writes(g.path) else 'reads'}"
+                    for g in grants
+                    if g.actor != writer.actor
+                }
                 if others:
-                    who = " and ".join(sorted(others))
-                    return memo, (
-                        f"{view.name(writer.actor)} may write in {directory} while {who} may be "
-                        f"there as well"
-                    )
+                    who = in_words(sorted(others))
+                    return memo, f"{view.name(writer.actor)} writes in {directory} while {who}"
         return memo, None
 
 
@@ -123,65 +123,94 @@ class Fifo(Property):
                 continue
             directory = split(fact.what)[0]
             if fact.outcome < latest.get(directory, 0):
-                return memo, (
-                    f"{view.name(fact.actor)} is granted {directory} after somebody whose node "
-                    f"was created later"
-                )
+                who = view.name(fact.actor)
+                return memo, f"{who} was overtaken: one whose node is younger was granted first"
             latest[directory] = fact.outcome
         return tuple(sorted(latest.items())), None
 
 
-class RealGrants(Property):
-    """Whoever is told that it holds has a node of its own session that is there: unless the server
-    has just ended the session, which the client cannot know, or its follower lags."""
+class RealGrants(OfFacts):
+    """Whoever is told that it holds has a node of its own session that is there, and names it by
+    its czxid: unless the server has just ended the session, which the client cannot know, or its
+    follower lags."""
 
     name = "grants are real"
     wants = frozenset({"acquired"})
 
+    def wrong(self, fact: Fact, view: View) -> str | None:
+        why = why_not_real(view, fact.actor, fact.what, fact.outcome)
+        return f"{view.name(fact.actor)} says it holds {fact.what}, {why}" if why else None
+
+
+def why_not_real(view: View, actor: int, path: str, zxid: int) -> str | None:
+    """Why this node, which an actor calls its own, is not; None if it is, or if its client cannot
+    know better."""
+    session = view.sessions[view.home(actor)]
+    if session[LIFE] not in ("up", "over") or session[LAGS]:
+        return None
+    entry = view.tree.nodes.get(path)
+    if entry is None:
+        return "which is not there"
+    if session[LIFE] == "up" and entry.owner not in (0, session[ID]):
+        return "a node of another session"
+    if entry.czxid != zxid:
+        return f"but it was not created with zxid {zxid}"
+    return None
+
+
+class OnePlace(Property):
+    """Whoever holds at one time holds in one directory (in so many, for a lock made of several):
+    else nobody is kept out by anybody."""
+
+    name = "all hold in one place"
+    wants = frozenset({"acquired"})
+
+    def __init__(self, places: int = 1) -> None:
+        self.places = places
+
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        if len(view.grants) <= self.places:
+            return memo, None
+        places = _by_directory(view.grants)
+        if len(places) <= self.places:
+            return memo, None
+        who = [f"{view.name(grants[0].actor)} holds in {path}" for path, grants in places.items()]
+        return memo, f"a place for each: {in_words(who)}"
+
+
+class WorksWhileItHolds(Property):
+    """Work is done by whoever holds, and by nobody else. (Whoever loses its hold by
+    no doing of its own, with its session or by its clock, need not know.)"""
+
+    name = "work is done by holders"
+    wants = frozenset({"worked", "lapsed", "ended"})
+    memo: frozenset[int] = frozenset()
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        wrong = None
         for fact in facts:
-            if fact.kind != "acquired":
-                continue
-            session = view.sessions[view.home(fact.actor)]
-            if session[LIFE] != "up" or session[LAGS]:
-                continue
-            entry = view.tree.nodes.get(fact.what)
-            if entry is None:
-                return (
-                    memo,
-                    f"{view.name(fact.actor)} says it holds {fact.what}, which is not there",
+            if fact.kind == "lapsed":
+                memo = memo | {fact.actor}
+            elif fact.kind == "ended":
+                memo = memo - {fact.actor}
+            elif fact.kind == "worked":
+                excused = fact.what or fact.outcome or fact.actor in memo
+                wrong = wrong or (
+                    None if excused else f"{view.name(fact.actor)} works and holds nothing"
                 )
-            if entry.owner not in (0, session[0]):
-                return memo, (
-                    f"{view.name(fact.actor)} says it holds {fact.what}, a node of another session"
-                )
-        return memo, None
+        return memo, wrong
 
 
-class NobodyTakesAway(Property):
+class NobodyTakesAway(OfFacts):
     """Nobody deletes a node by which somebody else holds."""
 
     name = "nobody takes away what others hold"
     wants = frozenset({"deleted"})
 
-    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        for fact in facts:
-            if fact.kind != "deleted":
-                continue
-            for grant in view.told:
-                if (grant.path, grant.zxid) != (fact.what, fact.outcome):
-                    continue
-                if grant.actor != fact.actor:
-                    who = view.name(fact.actor) if fact.actor >= 0 else "somebody who has left"
-                    return memo, f"{who} deletes {grant.path}, which {view.name(grant.actor)} holds"
-        return memo, None
-
-
-def of_a_lock() -> tuple[Property, ...]:
-    """What every lock must hold to."""
-    return (mutual_exclusion(), RealGrants(), NoLostWakeup(), NothingLeft(), NobodyTakesAway())
-
-
-def of_a_fair_lock() -> tuple[Property, ...]:
-    """What a lock that queues must hold to."""
-    return (*of_a_lock(), Fifo(), OneWokenPerRelease())
+    def wrong(self, fact: Fact, view: View) -> str | None:
+        for grant in view.grants:
+            taken = (grant.path, grant.zxid) == (fact.what, fact.outcome)
+            if taken and grant.actor != fact.actor:
+                who = view.name(fact.actor) if fact.actor >= 0 else "somebody who has left"
+                return f"{who} deletes {grant.path}, which {view.name(grant.actor)} holds"
+        return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import Cancelled
 from ...steps import FireKind
-from ..state import DOES, USERS, WATCHES, Fact
-from .base import Property, View
+from .. import state as at
+from ..state import Fact
+from .base import OfFacts, Property, View, in_words
 
 
 class NoLostWakeup(Property):
@@ -18,7 +19,7 @@ class NoLostWakeup(Property):
 
     def quiet(self, memo: Any, view: View) -> str | None:
         for number, actor in enumerate(view.actors):
-            if actor[DOES] == "wait":
+            if actor[at.DOES] == "wait":
                 return f"{view.name(number)} waits for ever"
         return None
 
@@ -26,19 +27,82 @@ class NoLostWakeup(Property):
         return f"{who}: nothing can happen any more that would end it"
 
 
+def watched(view: View, actor: int) -> list[str]:
+    """What an actor watches."""
+    users = view.sessions[view.home(actor)][at.USERS]
+    return sorted(path for _, path, user in users if user == actor)
+
+
+def waiting(view: View, *, pollers: bool = False) -> list[int]:
+    """Who waits to be woken: for ever, or until its clock wakes it. Whoever waits for its clock and
+    watches nothing polls, and counts only if `pollers` do."""
+    return [
+        number
+        for number, actor in enumerate(view.actors)
+        if actor[at.DOES] == "wait"
+        or (actor[at.DOES] == "pause" and (pollers or watched(view, number)))
+    ]
+
+
+def how_it_waits(view: View, actor: int) -> str:
+    """In words."""
+    timed = view.actors[actor][at.DOES] == "pause"
+    paths = ", ".join(watched(view, actor))
+    return (
+        f"{view.name(actor)} waits{' for its clock' * timed}{f', watching {paths},' * bool(paths)}"
+    )
+
+
+class NobodyWaitsWhile(Property):
+    """Nobody waits while waiting is wrong: `condition(view)` says why it is wrong then, or None.
+
+    It is asked where nothing is under way but work. That a wait ends by its clock is no excuse:
+    whoever watches, and must be woken by its clock when what it waits for is there already, was not
+    woken. Whoever watches nothing polls: with `pollers` it is accused as well.
+
+    Waiting itself is right: at a barrier that nobody has opened, say, since its opener has crashed.
+    """
+
+    def __init__(
+        self, condition: Callable[[View], str | None], name: str = "", *, pollers: bool = False
+    ) -> None:
+        self._condition = condition
+        self._pollers = pollers
+        self.name = name or "nobody waits for what is there"
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        those = waiting(view, pollers=self._pollers)
+        why = self._condition(view) if those else None
+        return f"{how_it_waits(view, those[0])} though {why}" if why else None
+
+
+class NobodySleepsBesideAFreeLock(Property):
+    """Nobody who watches is left to its clock while nobody holds: a wait that ends by itself does
+    not hide a lost wakeup. (Who watches nothing polls, and is not accused.)"""
+
+    name = "nobody sleeps beside a free lock"
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        if view.grants:
+            return None
+        timed = [who for who in waiting(view) if view.actors[who][at.DOES] == "pause"]
+        return f"{how_it_waits(view, timed[0])} while nobody holds" if timed else None
+
+
 class NoSleeper(Property):
-    """When nothing is under way nobody waits while fewer than `count` hold."""
+    """When nothing is under way nobody waits, not even for its clock, while fewer than `count`
+    hold. (Whoever watches nothing polls, and is not accused.)"""
 
     name = "nobody sleeps beside a free lease"
 
     def __init__(self, count: int) -> None:
         self.count = count
 
-    def calm(self, memo: Any, view: View) -> str | None:
-        waiting = [n for n, actor in enumerate(view.actors) if actor[DOES] == "wait"]
+    def idle(self, memo: Any, view: View) -> str | None:
+        those = waiting(view)
         held = len(view.real_grants())
-        if waiting and held < self.count:
-            return f"{view.name(waiting[0])} waits while {held} of {self.count} are taken"
+        if those and held < self.count:
+            return f"{view.name(those[0])} waits while {held} of {self.count} are taken"
         return None
 
 
@@ -55,11 +119,11 @@ class OneWokenPerRelease(Property):
             if fact.kind == "woke" and fact.what.kind in (FireKind.DELETED, FireKind.CHILD)
         ]
         if len(woken) > 1 and any(fact.kind == "deleted" for fact in facts):
-            return memo, f"one release woke {', '.join(map(view.name, woken))}"
+            return memo, f"a herd: one release wakes {in_words([*map(view.name, woken)])}"
         return memo, None
 
 
-class NothingLeft(Property):
+class NothingLeft(OfFacts):
     """When all is over no ephemeral node and no watch is left, and whoever is granted something has
     no watch left from its waiting (unless it is a design that watches more than one node's going:
     then that watch goes with the acquire)."""
@@ -69,30 +133,27 @@ class NothingLeft(Property):
     def __init__(self, *, while_holding: bool = True) -> None:
         self.wants = frozenset({"acquired"}) if while_holding else frozenset()
 
-    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        for fact in facts:
-            if fact.kind != "acquired":
-                continue
-            users = view.sessions[view.home(fact.actor)][USERS]
-            left = sorted(path for _, path, _, actor in users if actor == fact.actor)
-            if left:
-                return memo, f"{view.name(fact.actor)} holds and still watches {', '.join(left)}"
-        return memo, None
+    def wrong(self, fact: Fact, view: View) -> str | None:
+        users = view.sessions[view.home(fact.actor)][at.USERS]
+        left = sorted(path for _, path, actor in users if actor == fact.actor)
+        return (
+            f"{view.name(fact.actor)} holds and still watches {', '.join(left)}" if left else None
+        )
 
     def quiet(self, memo: Any, view: View) -> str | None:
-        if any(actor[DOES] != "ended" for actor in view.actors):
+        if any(actor[at.DOES] != "ended" for actor in view.actors):
             return None  # somebody waits for ever: that is another property's business
         left = sorted(path for path, entry in view.tree.nodes.items() if entry.owner)
         if left:
             return f"all have ended and {', '.join(left)} is left behind"
         for number, session in enumerate(view.sessions):
-            if session[WATCHES]:
-                paths = ", ".join(sorted(path for _, path, _ in session[WATCHES]))
+            if session[at.WATCHES]:
+                paths = ", ".join(sorted(path for _, path, _ in session[at.WATCHES]))
                 return f"all have ended and {view.session_name(number)} still watches {paths}"
         return None
 
 
-class EndsWell(Property):
+class EndsWell(OfFacts):
     """No actor ends with an error, except one that a fault explains."""
 
     name = "nobody fails"
@@ -101,10 +162,7 @@ class EndsWell(Property):
     def __init__(self, *allowed: type[BaseException]) -> None:
         self.allowed: tuple[type[BaseException], ...] = (Cancelled, *allowed)
 
-    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        for fact in facts:
-            if fact.kind != "ended" or fact.what is None:
-                continue
-            if not isinstance(fact.what, self.allowed):
-                return memo, f"{view.name(fact.actor)} fails with {fact.what!r}"
-        return memo, None
+    def wrong(self, fact: Fact, view: View) -> str | None:
+        if fact.what is None or isinstance(fact.what, self.allowed):
+            return None
+        return f"{view.name(fact.actor)} fails with {fact.what!r}"

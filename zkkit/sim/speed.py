@@ -1,4 +1,4 @@
-"""How fast the explorer is, and how its work grows: `python -m zkkit.sim.bench`.
+"""How fast the explorer is, and how its work grows: `zkkit sim speed` prints it.
 
 The real fair lock, all interleavings: states, seconds, and states per second of processor time, so
 that a busy machine does not pass for a slow explorer. The limit is for the processor's seconds.
@@ -6,19 +6,19 @@ that a busy machine does not pass for a slow explorer. The limit is for the proc
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ..recipes.locks import ReentrantLock
-from .explore import Verdict, explore
+from .explore import explore
 from .faults import NO_FAULTS, Faults, every, one
 from .lives import contenders
 from .properties import of_a_fair_lock
+from .verdict import Verdict
 
 
-class Trial(NamedTuple):
+class SpeedTrial(NamedTuple):
     """One exploration, and the processor's seconds it may take."""
 
     name: str
@@ -28,10 +28,10 @@ class Trial(NamedTuple):
 
 
 TRIALS = (
-    Trial("3 contenders, no faults", 3, NO_FAULTS, 2.0),
-    Trial("3 contenders, any one fault", 3, one(), 10.0),
-    Trial("4 contenders, no faults", 4, NO_FAULTS, 10.0),
-    Trial("3 contenders, a lag and a lost reply", 3, every(lag=1, reply_lost=1), 10.0),
+    SpeedTrial("3 contenders, no faults", 3, NO_FAULTS, 2.0),
+    SpeedTrial("3 contenders, any one fault", 3, one(), 10.0),
+    SpeedTrial("4 contenders, no faults", 4, NO_FAULTS, 10.0),
+    SpeedTrial("3 contenders, a lag and a lost reply", 3, every(lag=1, reply_lost=1), 10.0),
 )
 ENOUGH = 20_000
 """Where growth is shown: give up after so many states."""
@@ -41,11 +41,11 @@ def measure(actors: int, faults: Faults, states: int = 1_000_000) -> tuple[Verdi
     """Explore the fair lock; gives the verdict and this thread's processor seconds."""
     world = contenders(ReentrantLock, actors)
     began = time.thread_time()
-    verdict = explore(world, faults=faults, properties=of_a_fair_lock(), states=states)
+    verdict = explore(world, of_a_fair_lock(), faults=faults, states=states, by_rank=False)
     return verdict, time.thread_time() - began
 
 
-def main(say: Callable[[str], object] = print) -> int:
+def tell_speed(say: Callable[[str], object] = print) -> int:
     """Print how fast it is; 0 if all holds within the limits."""
     say(f"{'':38}{'verdict':>9}{'states':>9}{'seconds':>9}{'cpu s':>7}{'states/s':>10}{'limit':>8}")
     good = True
@@ -54,10 +54,9 @@ def main(say: Callable[[str], object] = print) -> int:
         verdict, spent = known[trial.actors, str(trial.faults)] = measure(
             trial.actors, trial.faults
         )
-        word = {True: "holds", False: "broken", None: "unknown"}[verdict.holds]
         rate = verdict.states / spent
         say(
-            f"{trial.name:38}{word:>9}{verdict.states:>9,}{verdict.seconds:>9.2f}"
+            f"{trial.name:38}{verdict.outcome:>9}{verdict.states:>9,}{verdict.seconds:>9.2f}"
             f"{spent:>7.2f}{rate:>10,.0f}{trial.limit:>6g} s"
         )
         good = good and verdict.holds is True and spent <= trial.limit
@@ -74,7 +73,3 @@ def main(say: Callable[[str], object] = print) -> int:
 
 def _grown(verdict: Verdict, spent: float) -> str:
     return f"> {ENOUGH:,}" if verdict.holds is None else f"{verdict.states:,}  {spent:.1f}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,66 @@
+"""What holds of elections, besides what holds of locks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..state import Fact
+from .base import Property, View
+
+
+class LeadsAsItBelieves(Property):
+    """Whoever acts as a leader, and says so by `Say("believes")`, was told that it leads and has
+    not been told that this is over: by its own release, by the loss of its session, by its clock.
+    (That the servers have ended its session a moment ago it cannot know.) Somebody else in its
+    session may have been told, so that a leader's work can be a script of its own."""
+
+    name = "leaders believe what they were told"
+    wants = frozenset({"said", "acquired", "released", "lapsed", "expired"})
+    memo: frozenset[tuple[int, str]] = frozenset()  # who was told, by session, and of which node
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        told = set(memo)
+        wrong = None
+        for fact in facts:
+            if fact.kind not in self.wants:
+                continue
+            home = view.home(fact.actor)
+            if fact.kind == "acquired":
+                told.add((home, fact.what))
+            elif fact.kind in ("released", "lapsed"):
+                told.discard((home, fact.what))
+            elif fact.kind == "expired":
+                told = {each for each in told if each[0] != home}
+            elif fact.what == "believes" and home not in {each[0] for each in told}:
+                who = view.name(fact.actor)
+                wrong = wrong or f"{who} believes that it leads, and it does not"
+        return frozenset(told), wrong
+
+
+class ServesOnce(Property):
+    """What a leader does is not done twice at once by one candidate, also not after it lost its
+    session: `Say("serves", who)` when it begins, `Say("served", who)`, or the end of its script,
+    when it is over. `everywhere`: nor by two candidates, which holds as long as no session ends
+    under a leader."""
+
+    name = "nobody serves twice at once"
+    wants = frozenset({"said", "ended"})
+    memo: frozenset[tuple[int, int]] = frozenset()  # who serves, by which actor
+
+    def __init__(self, *, everywhere: bool = False) -> None:
+        self._everywhere = everywhere
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        serving = set(memo)
+        wrong = None
+        for fact in facts:
+            if fact.kind == "ended" or (fact.kind == "said" and fact.what == "served"):
+                serving = {each for each in serving if each[1] != fact.actor}
+            elif fact.kind == "said" and fact.what == "serves":
+                others = [a for who, a in serving if self._everywhere or who == fact.outcome]
+                if others:
+                    name = view.name(fact.actor)
+                    wrong = wrong or f"{name} serves while {view.name(others[0])} still does"
+                serving.add((fact.outcome, fact.actor))
+        return frozenset(serving), wrong

@@ -1,0 +1,22 @@
+"""Steps that exist only in the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Step[None]):
+    """What an actor does while it holds something: it takes as long as it likes. Only in the
+    simulator: the others get time to move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say(Step[None]):
+    """Something that a property should know and only the script can tell, such as `Say("arrives")`
+    or `Say("added", 1)`. Where no amount is said it counts as 0. Only in the simulator."""
+
+    what: str
+    amount: int | None = None

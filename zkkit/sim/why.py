@@ -1,0 +1,115 @@
+"""Why a story ended as it did: the culprit, in a few words for the headline, and in sentences.
+
+It is found out from the last state and from the facts of the story. Where there is nothing to add
+to what the property said, there is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import state as at
+from .in_vain import Reason, creation, what_others_do, why_they_wait
+from .places import hint, script_at
+from .snapshot import short
+from .state import Event
+from .telling import Teller
+
+_AT_LEISURE = ("work", "pause over")  # nothing else is under way
+NOTHING_TO_ADD = Reason("", ())
+
+
+def explained(teller: Teller, moves: Sequence[Event], finding: str) -> Reason:
+    """Why it ended so. `moves`: what could still happen by itself; `finding`: what is wrong."""
+    failed = _failed(teller, finding)
+    if failed is not None:
+        return failed
+    if all(move[0] in _AT_LEISURE for move in moves):
+        waiting = why_they_wait(teller, finding)
+        if waiting is not None:
+            return waiting
+        if not any(actor[at.FRAMES] for actor in teller.draft.actors):
+            return _left_behind(teller, finding)
+    return _last_requests(teller, finding) or _granted_beside_others(teller)
+
+
+def _failed(teller: Teller, finding: str) -> Reason | None:
+    """Somebody has ended with an error: at which line."""
+    for each in teller.told:
+        fails = f"{teller.roster.names[each.actor]} fails with " if each.actor >= 0 else ""
+        if each.fact.kind == "ended" and each.where and fails and finding.startswith(fails):
+            return Reason(f"in {script_at(each.where)}", ())
+    return None
+
+
+def _last_requests(teller: Teller, finding: str) -> Reason | None:
+    """Of those who go round for ever: what they asked for last, and what the others do."""
+    names, actors = teller.roster.names, teller.draft.actors
+    round_ = [a for a in range(len(actors)) if f"{names[a]} goes round for ever" in finding]
+    said = []
+    for a in round_:
+        deeds = [deed for scene in teller.scenes for deed in scene.deeds]
+        asked = [each for each in deeds if each.kind == "request" and each.who == names[a]]
+        if asked:
+            last = asked[-1]
+            place = hint(last.where, 1)
+            said.append(f"{names[a]} asked last: {last.text} -> {last.outcome}{place}")
+    return Reason("", (*said, *what_others_do(teller, round_))) if round_ else None
+
+
+def _left_behind(teller: Teller, finding: str) -> Reason:
+    """All have ended: whose nodes are left, and who touched them last."""
+    brief: list[str] = []
+    said: list[str] = []
+    nodes = teller.draft.tree.nodes
+    for path in sorted(path for path, entry in nodes.items() if entry.owner):
+        made = creation(teller, path)
+        if made is None:
+            continue
+        name, who = short(teller.roster.names, path), teller.roster.names[made.actor]
+        if name in finding:
+            brief.append(f"{who} created it in step {made.number}{hint(made.where, 1)}")
+        said.append(f"{who} created {name} in step {made.number}{hint(made.where, 1)}")
+        later = [
+            each
+            for each in teller.told
+            if each.fact.kind == "applied"
+            and each.number > made.number
+            and getattr(each.fact.what, "path", "") == path
+        ]
+        if later:
+            last = later[-1]
+            by = teller.roster.names[last.actor] if last.actor >= 0 else "somebody who has left"
+            said.append(f"{by} touched it last, in step {last.number}{hint(last.where, 1)}")
+        else:
+            said.append(f"nobody has touched {name} since")
+        ends = [e for e in teller.told if e.fact.kind == "ended" and e.actor == made.actor]
+        if ends:
+            error = ends[-1].fact.what
+            how = "" if error is None else f" with {type(error).__name__}"
+            said.append(
+                f"{who}'s script ended in step {ends[-1].number}{how}{hint(ends[-1].where, 1)}"
+            )
+    return Reason(brief[0] if len(brief) == 1 else "", tuple(said))
+
+
+def _granted_beside_others(teller: Teller) -> Reason:
+    """The last event granted something: to whom, and who held then."""
+    last = len(teller.scenes) - 1
+    grants = [each for each in teller.told if each.fact.kind == "acquired"]
+    new = [each for each in grants if each.number == last]
+    if not new:
+        return NOTHING_TO_ADD
+    names, said = teller.roster.names, []
+    late = new[-1]
+    for held in teller.draft.grants:
+        since = [e for e in grants if (e.fact.what, e.fact.outcome) == (held.path, held.zxid)]
+        if since and since[-1] is not late:
+            before = since[-1]
+            said.append(
+                f"{names[late.actor]} is granted {short(names, late.fact.what)} in step {last}"
+                f"{hint(late.where, 1)} though {names[before.actor]} holds "
+                f"{short(names, before.fact.what)} since step {before.number}"
+                f"{hint(before.where, 1)}"
+            )
+    return Reason("", tuple(said))
