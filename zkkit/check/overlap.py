@@ -1,9 +1,9 @@
 """Did two actors ever hold an exclusive lock at the same time?
 
-A hold is the interval [acquired, released): from when its actor was told to when it began to let
-go, on one monotonic clock. Taken so, a lock that works never shows an overlap, however slow its
-requests are; and an overlap that shows is one that the actors really had. Clocks of two hosts are
-never compared: a history comes from one host.
+A hold is the interval [acquired, released): from when its actor learned of it to when the actor
+began to release it, on one monotonic clock. Measured this way, a lock that works never shows an
+overlap, however slow its requests are, and an overlap that shows did happen. Clocks of two hosts
+are never compared: a history comes from one host.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from zkkit.record.frames import Row
+from zkkit.record.counts import Row, spans
 
 
-class Held(NamedTuple):
+class HoldInterval(NamedTuple):
     """One hold: who had which lock, from when to when (nanoseconds of one monotonic clock)."""
 
     who: str
@@ -26,8 +26,8 @@ class Held(NamedTuple):
 class Overlap(NamedTuple):
     """Two holds of one lock that share some time; `first` was acquired first."""
 
-    first: Held
-    second: Held
+    first: HoldInterval
+    second: HoldInterval
 
     @property
     def ns(self) -> int:
@@ -41,14 +41,14 @@ class Overlap(NamedTuple):
         )
 
 
-def overlaps(holds: Iterable[Held]) -> list[Overlap]:
-    """Every hold that began while an earlier one of the same lock had not ended, each with the
-    one of those that lasted longest; in the order in which they began. Empty: no overlap.
+def overlaps(holds: Iterable[HoldInterval]) -> list[Overlap]:
+    """Every hold that began before an earlier one of the same lock had ended, together with the one
+    of those that lasted longest; in the order in which they began. Empty: no overlap.
 
     Two holds of one actor overlap too: count a reentrant acquire as part of the hold it is in.
     """
     found = []
-    longest: dict[str, Held] = {}
+    longest: dict[str, HoldInterval] = {}
     for hold in sorted(holds, key=lambda held: (held.acquired_ns, held.released_ns)):
         if hold.released_ns <= hold.acquired_ns:
             continue  # it took no time: nothing can lie in it
@@ -60,31 +60,22 @@ def overlaps(holds: Iterable[Held]) -> list[Overlap]:
     return found
 
 
-def holds_of(rows: Iterable[Row]) -> list[Held]:
+def holds_of(rows: Iterable[Row]) -> list[HoldInterval]:
     """The holds of exclusive locks in a recording. A lock is the directory its nodes lie in.
 
     A hold that was lost ends when that was noticed; one that has not ended lasts to the end of
     the recording. A reentrant acquire belongs to the hold it is in.
     """
-    found: list[Held] = []
-    running: dict[tuple[int, str, str], int] = {}
-    now = 0
-    for hook, event in rows:
-        now = max(now, event.t_ns)
-        key = (event.session, event.actor, event.path)
-        if hook == "acquired" and event.kind != "reentrant":
-            running[key] = event.t_ns
-        elif hook in ("released", "lost") and key in running:
-            found.append(_held(key, running.pop(key), event.t_ns))
-    found += [_held(key, since, now) for key, since in running.items()]
-    return found
-
-
-def _held(key: tuple[int, str, str], acquired_ns: int, released_ns: int) -> Held:
-    session, actor, path = key
+    rows = list(rows)
+    end = max((event.t_ns for _, event in rows), default=0)
     # Actors of two processes may bear one name; no two sessions have one id.
-    return Held(f"{actor} (session {session:#x})", _directory(path), acquired_ns, released_ns)
-
-
-def _directory(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
+    return [
+        HoldInterval(
+            f"{span.actor} (session {span.session:#x})",
+            span.directory or "/",
+            span.start_ns,
+            end if span.end_ns is None else span.end_ns,
+        )
+        for span in spans(rows)
+        if span.what == "acquired" and span.start_ns is not None
+    ]

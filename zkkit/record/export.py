@@ -1,9 +1,10 @@
-"""Recordings in and out of files and pandas.
+"""Recordings in and out of files.
 
-All three forms have the same columns, ``hook`` and the fields of Event, and carry the name and
-version of that schema. A reader refuses a version it does not know rather than guess.
+Both kinds of files have the same columns, ``hook`` and the fields of Event, and carry the name and
+version of that schema. A reader refuses a version it does not know rather than guess. Version 2
+says what came of each wakeup; in version 1 that was never written down.
 
-JSON lines: first ``{"schema": "zkkit.events", "version": 1, "fields": [...]}``, then one object
+JSON lines: first ``{"schema": "zkkit.events", "version": 2, "fields": [...]}``, then one object
 per event. Parquet: the same two values in the file's metadata, as ``zkkit.schema`` and
 ``zkkit.version``.
 """
@@ -18,10 +19,10 @@ from typing import Any, get_type_hints
 
 from zkkit.errors import ZkkitError
 from zkkit.hooks import HOOK_NAMES, Event
-from zkkit.record.frames import Row
+from zkkit.record.counts import Row
 
 SCHEMA = "zkkit.events"
-VERSION = 1
+VERSION = 2
 COLUMNS = ("hook", *Event._fields)
 
 _NUMBERS = frozenset(name for name, kind in get_type_hints(Event).items() if kind is int)
@@ -37,32 +38,29 @@ class MissingExtra(ZkkitError, ImportError):
     """An optional package is needed for this and cannot be imported."""
 
 
-def to_pandas(rows: Iterable[Row]) -> Any:
-    """The rows as a pandas DataFrame; its ``attrs`` carry the schema and version."""
-    pandas = _need("pandas")
-    frame = pandas.DataFrame(
-        {
-            name: pandas.Series(values, dtype="int64" if name in _NUMBERS else "object")
-            for name, values in _columns(rows).items()
-        }
-    )
-    frame.attrs = {"schema": SCHEMA, "version": VERSION}
-    return frame
-
-
 def to_parquet(rows: Iterable[Row], path: _Path) -> None:
-    """Write the rows as a Parquet file."""
-    arrow, parquet = _need("pyarrow"), _need("pyarrow.parquet")
+    """Write the rows as a Parquet file.
+
+    Raises MissingExtra if pyarrow is not installed, OSError if the file cannot be written.
+    """
+    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
     schema = arrow.schema(
         [(name, arrow.int64() if name in _NUMBERS else arrow.string()) for name in COLUMNS],
         metadata={"zkkit.schema": SCHEMA, "zkkit.version": str(VERSION)},
     )
-    parquet.write_table(arrow.table(_columns(rows), schema=schema), os.fspath(path))
+    table = arrow.Table.from_pylist([_fields(row) for row in rows], schema=schema)
+    parquet.write_table(table, os.fspath(path))
 
 
 def read_parquet(path: _Path) -> list[Row]:
-    """The rows of a file written by :func:`to_parquet`."""
-    arrow, parquet = _need("pyarrow"), _need("pyarrow.parquet")
+    """The rows of a file written by :func:`to_parquet`.
+
+    Raises:
+        BadRecording: it is no Parquet file, no recording, or of another version.
+        MissingExtra: pyarrow is not installed.
+        OSError: it cannot be read, or is damaged inside.
+    """
+    arrow, parquet = need("pyarrow"), need("pyarrow.parquet")
     try:
         table = parquet.read_table(os.fspath(path))
     except arrow.ArrowInvalid as error:
@@ -74,22 +72,29 @@ def read_parquet(path: _Path) -> list[Row]:
         metadata.get(b"zkkit.schema", b"").decode(),
         int(version) if version.isdecimal() else version,
     )
+    missing = [name for name in COLUMNS if name not in table.column_names]
+    if missing:
+        raise BadRecording(f"{os.fspath(path)} has no column {missing[0]}: record again")
     columns = [table.column(name).to_pylist() for name in COLUMNS]
     return list(zip(columns[0], map(Event, *columns[1:]), strict=True))
 
 
 def to_jsonl(rows: Iterable[Row], path: _Path) -> None:
-    """Write the rows as JSON lines."""
+    """Write the rows as JSON lines. Raises OSError if the file cannot be written."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         header = {"schema": SCHEMA, "version": VERSION, "fields": COLUMNS}
         file.write(json.dumps(header) + "\n")
-        for hook, event in rows:
-            file.write(json.dumps({"hook": hook, **event._asdict()}) + "\n")
+        for row in rows:
+            file.write(json.dumps(_fields(row)) + "\n")
 
 
 def read_jsonl(path: _Path) -> list[Row]:
-    """The rows of a file written by :func:`to_jsonl`."""
-    with open(path, encoding="utf-8") as file:
+    """The rows of a file written by :func:`to_jsonl`.
+
+    Raises BadRecording if it is no recording, has a line that is no event, or is of another
+    version; OSError if it cannot be read.
+    """
+    with open(path, "rb") as file:  # bytes: a line that is no text is no event either
         try:
             header = json.loads(file.readline())
         except ValueError:
@@ -111,6 +116,11 @@ def read_jsonl(path: _Path) -> list[Row]:
     return rows
 
 
+def _fields(row: Row) -> dict[str, Any]:
+    hook, event = row
+    return {"hook": hook, **event._asdict()}
+
+
 def _check_version(path: _Path, schema: object, version: object) -> None:
     if schema != SCHEMA:
         raise BadRecording(
@@ -120,24 +130,16 @@ def _check_version(path: _Path, schema: object, version: object) -> None:
         raise BadRecording(
             f"{os.fspath(path)} has version {version!r} of {SCHEMA}; "
             f"this zkkit reads version {VERSION}",
-            hint="read it with the zkkit that wrote it",
+            hint="record again, or read it with the zkkit that wrote it",
         )
 
 
-def _columns(rows: Iterable[Row]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    appends = [column.append for column in columns.values()]
-    for hook, event in rows:
-        for append, value in zip(appends, (hook, *event), strict=True):
-            append(value)
-    return columns
-
-
-def _need(module: str) -> Any:
-    """An optional package, imported only when it is used."""
+def need(module: str, missing: type[ZkkitError] = MissingExtra, so: str = "") -> Any:
+    """Import an optional package, only when it is used; if it is not there, raise `missing` with a
+    message that says `so` first."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtra(
-            f"cannot import {module}: {error}", hint="pip install 'zkkit[lab]'"
+        raise missing(
+            f"{so}cannot import {module}: {error}", hint="pip install 'zkkit[lab]'"
         ) from error

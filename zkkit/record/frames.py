@@ -1,120 +1,65 @@
-"""What a recording says, in the design's own words: fires, wakeups, handoffs, overtakings.
+"""A recording as pandas frames: what every picture of a recording is drawn from.
 
-Pure functions over rows ``(hook, event)`` in the order of recording: a Recorder, or what
-``read_jsonl`` and ``read_parquet`` give. They return the events themselves, so that ``len`` gives
-the figure and the rest says where it comes from.
+    events      one row for each event, as recorded
+    wakeups     one row for each wakeup: who, why, and whether it was useful
+    spans       one row for each hold, lead and stay: who, from when to when, how it ended
+    handoffs    one row for each time a hold or lead went from one actor to another
+
+All take rows: a Recorder, or what ``read_jsonl`` and ``read_parquet`` give. The last three are the
+lists of `zkkit.record.counts` (which need no pandas), with the same names for the columns. Times
+are nanoseconds of the recording's clock; a time outside the recording is ``<NA>``.
+
+All raise MissingExtra if pandas is not installed.
 """
 
 from __future__ import annotations
 
-from bisect import bisect, insort
-from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any, get_type_hints
 
 from zkkit.hooks import Event
+from zkkit.record import counts
+from zkkit.record.counts import Handoff, Row, Span, Wakeup
+from zkkit.record.export import SCHEMA, VERSION, need
 
-__all__ = ["Row", "creates", "fires", "handoffs", "overtakings", "useful_wakeups", "wakeups"]
-
-Row = tuple[str, Event]
-"""A hook's name and what it was told."""
-
-_Who = tuple[int, str]
+_DTYPES: dict[Any, str] = {int: "int64", int | None: "Int64", float: "float64", bool: "bool"}
 
 
-def fires(rows: Iterable[Row]) -> list[Event]:
-    """The watch notifications that came over the wire.
-
-    Without kind "none": those are made up on this side when a connection is lost, and the servers,
-    the other witness, never count them.
-    """
-    return [event for hook, event in rows if hook == "watch_fired" and event.kind != "none"]
-
-
-def creates(rows: Iterable[Row]) -> list[Event]:
-    """The create requests sent, whatever came of them.
-
-    The herd law is about these: most creates of a herd fail because the node exists. (Nodes that
-    did come into being are the ``node_created`` rows.)
-    """
-    return [event for hook, event in rows if hook == "step" and event.kind == "Create"]
+def events(rows: Iterable[Row]) -> Any:
+    """The rows as a frame: column ``hook``, then the fields of Event. Its ``attrs`` carry the
+    schema and version."""
+    rows = list(rows)
+    frame = table(Event, [event for _, event in rows])
+    frame.insert(0, "hook", need("pandas").Series([hook for hook, _ in rows], dtype="object"))
+    frame.attrs = {"schema": SCHEMA, "version": VERSION}
+    return frame
 
 
-def wakeups(rows: Iterable[Row]) -> list[Event]:
-    """The times an actor was resumed by a fire."""
-    return [event for hook, event in rows if hook == "woke"]
+def wakeups(rows: Iterable[Row]) -> Any:
+    """The wakeups, each with its outcome; column ``useful`` says whether that is "useful"."""
+    frame = table(Wakeup, counts.wakeups(rows))
+    frame["useful"] = frame["outcome"] == "useful"
+    return frame
 
 
-def useful_wakeups(rows: Iterable[Row]) -> list[Event]:
-    """The wakeups that got their actor what it waited for, in the order in which it was got.
-
-    A wakeup is useful if the same actor of the same session acquires before it is woken again.
-    """
-    latest: dict[_Who, Event] = {}
-    useful = []
-    for hook, event in rows:
-        if hook == "woke":
-            latest[_who(event)] = event
-        elif hook == "acquired" and (wakeup := latest.pop(_who(event), None)):
-            useful.append(wakeup)
-    return useful
+def spans(rows: Iterable[Row]) -> Any:
+    """The holds, leads and stays."""
+    return table(Span, counts.spans(rows))
 
 
-@dataclass
-class _Grant:
-    event: Event
-    released_ns: int | None = None
+def handoffs(rows: Iterable[Row]) -> Any:
+    """The handoffs."""
+    return table(Handoff, counts.handoffs(rows))
 
 
-def handoffs(rows: Iterable[Row]) -> list[int]:
-    """Nanoseconds from each release to the grant that followed it, where the actor changed.
-
-    For exclusive locks, told apart by directory (the parent of the path), recorded in one process:
-    clocks of two hosts are never subtracted. Each grant is paired with the grant before it, not
-    with the last release seen: where a release is recorded when it is answered, the next actor may
-    have learnt of it before. Such a handoff is negative, and says just that. A hold that was lost,
-    not released, starts no handoff.
-    """
-    last: dict[str, _Grant] = {}
-    open_: dict[tuple[_Who, str], _Grant] = {}
-    pairs: list[tuple[_Grant, _Grant]] = []
-    for hook, event in rows:
-        if event.kind == "reentrant":
-            continue
-        key = (_who(event), event.path)
-        if hook == "acquired":
-            directory = event.path.rpartition("/")[0]
-            grant = open_[key] = _Grant(event)
-            if before := last.get(directory):
-                pairs.append((before, grant))
-            last[directory] = grant
-        elif hook in ("released", "lost") and (ended := open_.pop(key, None)):
-            ended.released_ns = event.t_ns if hook == "released" else None
-    return [
-        after.event.t_ns - before.released_ns
-        for before, after in pairs
-        if before.released_ns is not None and _who(before.event) != _who(after.event)
-    ]
-
-
-def overtakings(rows: Iterable[Row], order: Sequence[str]) -> int:
-    """How many pairs of actors were granted in another order than they began to wait in.
-
-    ``order`` names the actors as they began to wait; one that waits again is named again. Those
-    never granted, and grants of actors not named, count for nothing. 0 is FIFO.
-    """
-    places: defaultdict[str, deque[int]] = defaultdict(deque)
-    for place, actor in enumerate(order):
-        places[actor].append(place)
-    granted: list[int] = []
-    overtaken = 0
-    for hook, event in rows:
-        if hook == "acquired" and event.kind != "reentrant" and places[event.actor]:
-            place = places[event.actor].popleft()
-            overtaken += len(granted) - bisect(granted, place)
-            insort(granted, place)
-    return overtaken
-
-
-def _who(event: Event) -> _Who:
-    return event.session, event.actor
+def table(kind: type, records: Sequence[Any]) -> Any:
+    """Records of one NamedTuple or dataclass as a frame, typed as the class says."""
+    pandas = need("pandas")
+    return pandas.DataFrame(
+        {
+            name: pandas.Series(
+                [getattr(record, name) for record in records], dtype=_DTYPES.get(hint, "object")
+            )
+            for name, hint in get_type_hints(kind).items()
+        }
+    )

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, get_type_hints
 
 from zkkit.hooks import HOOK_NAMES, Event, Hook, Instrument
-from zkkit.record import export
-from zkkit.record.frames import Row
+from zkkit.record import export, frames
+from zkkit.record.counts import Row
 
 _CHUNK = 256
 
@@ -73,7 +72,8 @@ class Recorder(Instrument):
             yield HOOK_NAMES[code], event
 
     def count(self, hook: str | None = None, **fields: object) -> int:
-        """How many events of that hook (or of all) have exactly these field values."""
+        """How many events of that hook (or of all) have exactly these field values. Raises
+        TypeError if there is no such hook or field."""
         if hook is not None and hook not in HOOK_NAMES:
             raise TypeError(f"no hook {hook!r}; the hooks are {', '.join(HOOK_NAMES)}")
         if unknown := fields.keys() - set(Event._fields):
@@ -84,30 +84,24 @@ class Recorder(Instrument):
             for name, event in self
         )
 
-    def bytes_used(self) -> int:
-        """The memory the recording takes, its strings included, to within a few percent.
-
-        There is a floor of some 80 kB: the newest events are not packed yet.
-        """
-        chunks, pending, strings = self._columns.snapshot()
-        size = sys.getsizeof
-        packed = sum(size(chunk) + sum(map(size, chunk)) for chunk in chunks)
-        loose = sum(
-            size(row) + size(row[1]) + sum(size(n) for n in row[1] if isinstance(n, int))
-            for row in pending
-        )
-        return packed + loose + self._columns.table_size() + sum(map(size, strings))
-
     def to_pandas(self) -> Any:
-        """The recording as a pandas DataFrame: column ``hook``, then the fields of Event."""
-        return export.to_pandas(self)
+        """The recording as a pandas DataFrame: column ``hook``, then the fields of Event. See
+        `zkkit.record.frames` for more than events.
+
+        Raises MissingExtra if pandas is not installed.
+        """
+        return frames.events(self)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording as Parquet; :func:`zkkit.record.read_parquet` reads it back."""
+        """Write the recording as Parquet; :func:`zkkit.record.read_parquet` reads it back.
+
+        Raises MissingExtra if pyarrow is not installed, OSError if the file cannot be written.
+        """
         export.to_parquet(self, path)
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
-        """Write the recording as JSON lines; :func:`zkkit.record.read_jsonl` reads it back."""
+        """Write the recording as JSON lines; :func:`zkkit.record.read_jsonl` reads it back. Raises
+        OSError if the file cannot be written."""
         export.to_jsonl(self, path)
 
 
@@ -171,6 +165,3 @@ class _Columns:
         """The chunks, the events not packed yet, and the strings by number."""
         with self._lock:
             return list(self._chunks), list(self._pending), list(self._table)
-
-    def table_size(self) -> int:
-        return sys.getsizeof(self._table)

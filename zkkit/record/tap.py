@@ -8,26 +8,30 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
-from ..errors import ZkkitError
+from ..errors import NoNode, ZkkitError
 from ..hooks import Event, Hooks
 from ..session.kazoo_private import CONNECTED, Interposer
-from ..session.wire import CREATE_TYPES, DELETE, EXISTS
-from ..steps import FireKind
+from ..session.opcodes import CREATES, DELETE, EXISTS, OPERATIONS
+from ..steps import Children, Create, Delete, Exists, FireKind, Get, Multi, Set, Sync
 
+_STEPS = (Create, Delete, Exists, Get, Set, Children, Sync, Multi)
 _STEP_NAMES = {
-    1: "Create", 2: "Delete", 3: "Exists", 4: "Get", 5: "Set", 8: "Children", 9: "Sync",
-    12: "Children", 14: "Multi", 15: "Create", 19: "Create", 21: "Create",
-}  # fmt: skip
-_CHILDREN = frozenset({8, 12})
-_NO_NODE = -101
+    number: step.__name__ for step in _STEPS for number in OPERATIONS[step.__name__.lower()]
+}
 
 
 def tap(client: Any) -> Hooks:
     """The hooks of a kazoo client: `tap(client).add(Recorder())`.
 
-    Told are node_created, node_deleted, watch_set, watch_fired, woke (one for each of kazoo's
-    watchers that a fire calls), step and session_changed. The actor is the thread that asked. What
-    a recipe of kazoo has acquired nobody but the recipe knows. Tapping twice gives the same hooks.
+    They call node_created, node_deleted, watch_set, watch_fired, woke (once for each of kazoo's
+    watchers that a fire calls), step and session_changed. The actor is the thread that asked;
+    a fire, and a wakeup, has none.
+
+    A tap sees requests and fires, and no more. It cannot know what a recipe of kazoo has acquired,
+    nor whether it got what it waited for: there is no acquired, released or other mark, and no
+    wakeup_ended, so the outcome of every wakeup is unknown. Tapping twice gives the same hooks.
+
+    Raises ZkkitError if it is no kazoo client.
     """
     if not isinstance(client, KazooClient):
         raise ZkkitError(
@@ -60,10 +64,10 @@ class _Tap(Interposer):
             cause = f"error {error}" if error else ""
             self._tell("step", actor, path, kind, cause, at - since if since else 0)
         if getattr(request, "watcher", None) and _watch_set(request.type, error):
-            self._tell("watch_set", actor, path, "child" if request.type in _CHILDREN else "data")
+            self._tell("watch_set", actor, path, "child" if kind == "Children" else "data")
         if error:
             return
-        if request.type in CREATE_TYPES:
+        if request.type in CREATES:
             made = request.deserialize(buffer, offset)
             name = made if isinstance(made, str) else made[0]
             self._tell("node_created", actor, name)
@@ -92,4 +96,4 @@ class _Tap(Interposer):
 
 def _watch_set(request_type: int, error: int) -> bool:
     """A get that fails sets no watch; an exists on a missing node does."""
-    return not error or (request_type == EXISTS and error == _NO_NODE)
+    return not error or (request_type == EXISTS and error == NoNode.code)

@@ -4,7 +4,8 @@ A directory holds one JSON object a line, in three kinds of files:
 
     chaos.jsonl         the one that breaks things: plan, phases, faults, ends, what was left behind
     ledger.jsonl        every guarded write that the servers accepted, with its zxid
-    <process>.jsonl     one for each process that took locks, the restarted ones too
+    <process>.jsonl     one for each process that took locks, led, counted and followed a tree, the
+                        restarted ones too
 
 Each line has a time "t" in nanoseconds (one clock, common to all processes of the machine) and says
 what happened in "e". Lines of a process that is killed end with its last complete one; half a line
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 EXCLUSIVE, SHARED, LEASE = "exclusive", "shared", "lease"
 
 _CHAOS, _LEDGER = "chaos", "ledger"
+_CANCELLED = "AttemptCancelled"
 
 
 class Part(NamedTuple):
@@ -52,31 +54,93 @@ class Attempt:
     who: Who
     lock: str
     asked: int
-    answered: int | None = None
     outcome: str | None = None
 
 
 @dataclass
-class Grant:
+class GrantRecord:
     """A hold, and what it said of itself."""
 
     who: Who
     lock: str
     parts: tuple[Part, ...]
     granted: int
-    """When its actor had been told."""
+    """When its actor learned of it."""
     session: str = ""
     """The session that it is lost with."""
+    inside: Who | None = None
+    """The attempt whose hold its actor still had: a reentry, or a downgrade if the lock is another
+    one."""
+    again: bool = False
+    """It is no hold beside that one: its actor had lost that one, and kept its place in line."""
     proven: int | None = None
-    """When `valid` was last asked that was answered with true: valid until then, surely, since what
-    is once false stays false."""
+    """When `valid` was last asked and said true. The hold was valid until then, since `valid` never
+    goes from false to true."""
     denied: int | None = None
-    """When `valid` was first answered with false."""
+    """When `valid` first said false."""
     revived: bool = False
     """True came after false."""
 
 
-class Entry(NamedTuple):
+@dataclass
+class Addition:
+    """Somebody added one to a counter. `outcome` is "added", "unadded" or "unknown"; None if no
+    answer came."""
+
+    who: Who
+    counter: str
+    asked: int
+    outcome: str | None = None
+    answered: int = 0
+    before: int = 0
+    after: int = 0
+
+
+@dataclass
+class GateDeed:
+    """Somebody closed or opened a gate, or came to it: `event` says which. `outcome` is "gate
+    done", "passed", "turned back" or "gate unsure"; None if no answer came."""
+
+    who: Who
+    event: str
+    gate: str
+    asked: int
+    outcome: str | None = None
+    answered: int = 0
+
+
+class NodeFacts(NamedTuple):
+    """What is known of a node of the tree that caches follow."""
+
+    czxid: int
+    mzxid: int
+    data: str | None
+
+
+class CacheTold(NamedTuple):
+    """An event of a cache: what happened to which path, and the node as it is now (None: gone, or
+    the event is about no node)."""
+
+    at: int
+    kind: str
+    path: str
+    node: NodeFacts | None
+
+
+class CacheName(NamedTuple):
+    """One cache of one process."""
+
+    process: str
+    cache: str
+
+    def __str__(self) -> str:
+        return f"the {self.cache} of {self.process}"
+
+
+Tree = dict[str, NodeFacts]
+
+
+class LedgerEntry(NamedTuple):
     """A guarded write that the servers accepted."""
 
     who: Who
@@ -86,20 +150,22 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class Lived:
+class ProcessRecord:
     """A process that took locks. It lived on to the end unless it was killed."""
 
     name: str
     front: str = ""
     killed: bool = False
     rested: bool = False
+    standing: list[str] = field(default_factory=list)
+    """Where its scripts stood, if they were told to end before it rested."""
     code: int | None = None
     """How it ended, if by itself."""
 
 
 @dataclass
-class History:
-    """All that was written down."""
+class ChaosHistory:
+    """All that the files of a run say."""
 
     plan: dict[str, Any] = field(default_factory=dict)
     phases: dict[str, int] = field(default_factory=dict)
@@ -107,28 +173,48 @@ class History:
     faults: Counter[str] = field(default_factory=Counter)
     """How often each kind of fault struck."""
     closed: dict[str, int] = field(default_factory=dict)
-    """Sessions that were closed from outside, and since when their owners cannot know."""
-    processes: dict[str, Lived] = field(default_factory=dict)
+    """Sessions that were closed from outside, and when; their owners may not know it."""
+    processes: dict[str, ProcessRecord] = field(default_factory=dict)
     attempts: dict[Who, Attempt] = field(default_factory=dict)
-    grants: dict[Who, Grant] = field(default_factory=dict)
+    grants: dict[Who, GrantRecord] = field(default_factory=dict)
     acknowledged: dict[str, Who] = field(default_factory=dict)
-    """The nodes of guarded writes whose success was told, and to whom."""
+    """The nodes of guarded writes that were reported as done, and to whom."""
     refused: int = 0
-    ledger: list[Entry] = field(default_factory=list)
+    ledger: list[LedgerEntry] = field(default_factory=list)
     drained: bool = False
     """Whether the ledger is complete."""
+    additions: dict[Who, Addition] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+    """What each counter held when all processes had ended."""
+    gates: dict[Who, GateDeed] = field(default_factory=dict)
+    told: dict[CacheName, list[CacheTold]] = field(default_factory=dict)
+    """What each cache told, in order."""
+    contents: dict[CacheName, Tree] = field(default_factory=dict)
+    """What each cache held at the end."""
+    tree: Tree | None = None
+    """What the servers held when nobody changed it any more."""
     crashes: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     looked: set[str] = field(default_factory=set)
-    """Where it was looked for something left behind."""
+    """The places that were searched for anything left behind."""
     stopped: str = ""
     """Why the run ended before its time."""
     unreadable: list[str] = field(default_factory=list)
 
+    def deeds(self) -> Counter[str]:
+        """How often actors did something beside acquiring and releasing."""
+        inner = [g for g in self.grants.values() if g.inside is not None and not g.again]
+        later = sum(grant.again for grant in self.grants.values())
+        reentered = sum(self.attempts[g.inside].lock == g.lock for g in inner if g.inside)
+        cancelled = sum(each.outcome == _CANCELLED for each in self.attempts.values())
+        return Counter(
+            reentry=reentered, downgrade=len(inner) - reentered, cancel=cancelled, later_term=later
+        )
 
-def read(directory: Path) -> History:
+
+def read(directory: Path) -> ChaosHistory:
     """All files of a directory."""
-    history = History()
+    history = ChaosHistory()
     for file in sorted(directory.glob("*.jsonl*")):
         name = file.name.partition(".jsonl")[0]
         for number, line in enumerate(_lines(file), start=1):
@@ -144,7 +230,7 @@ def read(directory: Path) -> History:
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any] | None]:
-    """The objects of a file; None for a line that is none, unless it is the torn last one."""
+    """The objects of a file; None for a line that is no object, but for an incomplete last one."""
     data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     *complete, _torn = data.split(b"\n")
     for line in complete:
@@ -155,7 +241,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any] | None]:
             yield None
 
 
-def _of_chaos(history: History, line: dict[str, Any]) -> None:
+def _of_chaos(history: ChaosHistory, line: dict[str, Any]) -> None:
     match line["e"]:
         case "plan":
             history.plan = line
@@ -164,48 +250,79 @@ def _of_chaos(history: History, line: dict[str, Any]) -> None:
         case "fault":
             history.faults[line["kind"]] += 1
         case "closing":
-            history.closed[line["session"]] = line["t"]
+            # Two hands may strike the same session: the first one may have ended it.
+            history.closed.setdefault(line["session"], line["t"])
         case "killed":
-            _lived(history, line["process"]).killed = True
+            _process(history, line["process"]).killed = True
         case "ended":
-            _lived(history, line["process"]).code = line["code"]
+            _process(history, line["process"]).code = line["code"]
         case "left":
             history.left.append(f"{line['what']} {line['name']}")
         case "looked":
             history.looked.add(line["where"])
+        case "counted":
+            history.counted[line["counter"]] = line["value"]
+        case "tree":
+            history.tree = _tree(line)
         case "drained":
             history.drained = True
         case "stopped":
             history.stopped = line["why"]
 
 
-def _of_ledger(history: History, line: dict[str, Any]) -> None:
-    history.ledger.append(Entry(Who(*line["who"]), _parts(line), line["node"], line["zxid"]))
+def _of_ledger(history: ChaosHistory, line: dict[str, Any]) -> None:
+    history.ledger.append(LedgerEntry(Who(*line["who"]), _parts(line), line["node"], line["zxid"]))
 
 
-def _of_process(history: History, name: str, line: dict[str, Any]) -> None:
-    process = _lived(history, name)
+def _of_process(history: ChaosHistory, name: str, line: dict[str, Any]) -> None:
+    process = _process(history, name)
     match line["e"]:
         case "born":
             process.front = line["front"]
         case "rested":
             process.rested = True
+        case "standing":
+            process.standing = line["scripts"]
         case "crash":
             history.crashes.append(f"{name}/{line['actor']}: {line['why']}")
         case "ask" | "granted" | "denied" | "valid" | "wrote" | "refused":
             _of_attempt(history, Who(name, line["actor"], line["attempt"]), line)
+        case "add" | "added" | "unadded" | "unknown":
+            _of_addition(history, Who(name, line["actor"], line["attempt"]), line)
+        case "close" | "open" | "come":
+            who = Who(name, line["actor"], line["attempt"])
+            history.gates[who] = GateDeed(who, line["e"], line["gate"], line["t"])
+        case "gate done" | "gate unsure" | "passed" | "turned back":
+            deed = history.gates[Who(name, line["actor"], line["attempt"])]
+            deed.outcome, deed.answered = line["e"], line["t"]
+        case "told":
+            node = None if line["node"] is None else NodeFacts(*line["node"])
+            events = history.told.setdefault(CacheName(name, line["cache"]), [])
+            events.append(CacheTold(line["t"], line["kind"], line["path"], node))
+        case "content":
+            history.contents[CacheName(name, line["cache"])] = _tree(line)
 
 
-def _of_attempt(history: History, who: Who, line: dict[str, Any]) -> None:
+def _of_attempt(history: ChaosHistory, who: Who, line: dict[str, Any]) -> None:
     event, at = line["e"], line["t"]
     if event == "ask":
         history.attempts[who] = Attempt(who, line["lock"], at)
         return
     attempt = history.attempts[who]
     if event in ("granted", "denied"):
-        attempt.answered, attempt.outcome = at, line.get("why", event)
+        attempt.outcome = line.get("why", event)
     if event == "granted":
-        history.grants[who] = Grant(who, attempt.lock, _parts(line), at, line.get("session", ""))
+        outer = line.get("inside")
+        inside = None if outer is None else who._replace(attempt=outer)
+        history.grants[who] = GrantRecord(
+            who,
+            attempt.lock,
+            _parts(line),
+            at,
+            line.get("session", ""),
+            inside,
+            line.get("again", False),
+        )
     elif event == "valid":
         _said(history.grants[who], line["valid"], at)
     elif event == "wrote":
@@ -214,17 +331,30 @@ def _of_attempt(history: History, who: Who, line: dict[str, Any]) -> None:
         history.refused += 1
 
 
-def _said(grant: Grant, valid: bool, at: int) -> None:
-    if not valid:
-        grant.denied = at if grant.denied is None else grant.denied
-    else:
+def _of_addition(history: ChaosHistory, who: Who, line: dict[str, Any]) -> None:
+    if line["e"] == "add":
+        history.additions[who] = Addition(who, line["counter"], line["t"])
+        return
+    addition = history.additions[who]
+    addition.outcome, addition.answered = line["e"], line["t"]
+    addition.before, addition.after = line.get("before", 0), line.get("after", 0)
+
+
+def _tree(line: dict[str, Any]) -> Tree:
+    return {path: NodeFacts(*facts) for path, facts in line["nodes"].items()}
+
+
+def _said(grant: GrantRecord, valid: bool, at: int) -> None:
+    if valid:
         grant.revived |= grant.denied is not None
         grant.proven = at
+    elif grant.denied is None:
+        grant.denied = at
 
 
 def _parts(line: dict[str, Any]) -> tuple[Part, ...]:
     return tuple(Part(*part) for part in line["parts"])
 
 
-def _lived(history: History, name: str) -> Lived:
-    return history.processes.setdefault(name, Lived(name))
+def _process(history: ChaosHistory, name: str) -> ProcessRecord:
+    return history.processes.setdefault(name, ProcessRecord(name))

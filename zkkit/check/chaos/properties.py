@@ -1,17 +1,21 @@
 """What must be true of a chaos run, and what must have happened for it to say anything.
 
-`breaches` names every broken promise:
+`breaches` names every broken promise. Of locks and of elections, where to lead is to hold:
 
     overlap     Two holds that exclude each other were never both valid by their own word. A hold
                 was surely valid from its grant until `valid` was last asked that said true; a
                 semaphore never has more such holds than leases at a time. And `valid`, once false,
-                never became true again. (A session that we closed from outside, as its owner alone
-                should, cannot know that at once: from then on its holds prove nothing.)
+                never became true again. A reentry or a downgrade with the token of the hold it was
+                taken in is part of that hold; so is a leader's second term by the same node. (A
+                session that we closed from outside, as its owner alone should, cannot know that at
+                once: from then on its holds prove nothing.)
     tokens      On every path tokens grow from grant to grant, in the order of the grants. (Readers
                 that hold together have no order among themselves.) Grants that never said true are
                 left out: their actors may have been told long after they had lost the lock.
     writes      In the order of the servers, no guarded write follows one of a later holder; and
                 every write that was acknowledged is there.
+    reentry     Whoever acquired once more, or read instead of writing, while its hold was surely
+                valid, was given that hold's token.
     starvation  In every process that lived on to the end, every attempt came to an answer, and
                 after the last fault every actor was granted each of its locks once more, and came
                 to rest, before the time for that was over.
@@ -19,37 +23,52 @@
     left        When all actors rested no lock node was left, though their sessions lived; when all
                 had ended there was no session, no process and no open port.
 
+What counters, caches and barriers promise stands in counters.py, caches.py and gates.py.
+
 `doubts` names what keeps the run from being a proof: it was stopped, a kind of fault never struck,
 a lock or a front was never granted anything in the storm, nobody lost a hold, nothing was written,
-or nobody looked.
+nobody reentered, downgraded or was cancelled, nobody counted, no cache was told of a change or was
+cut off, no gate let anybody wait or pass, or nobody looked.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from zkkit.check.chaos.history import EXCLUSIVE, LEASE, Grant, History, Lived, Part
+from zkkit.check.chaos import caches, counters, gates
+from zkkit.check.chaos.history import (
+    EXCLUSIVE,
+    LEASE,
+    ChaosHistory,
+    GrantRecord,
+    Part,
+    ProcessRecord,
+)
 
 PHASES = ("storm", "calm", "over")
-PLACES = ("nodes at rest", "nodes at the end", "sessions", "processes", "ports")
+PLACES = ("nodes at rest", "nodes at the end", "receipts", "sessions", "processes", "ports")
 """Where something could be left behind."""
 
 
-def breaches(history: History) -> Iterator[str]:
+def breaches(history: ChaosHistory) -> Iterator[str]:
     """Every broken promise, in a sentence."""
     yield from overlaps(history)
     yield from revivals(history)
+    yield from reentries(history)
     yield from tokens(history)
     yield from stale_writes(history)
     yield from lost_writes(history)
+    yield from counters.breaches(history)
+    yield from caches.breaches(history)
+    yield from gates.breaches(history)
     yield from starved(history)
     yield from errors(history)
     yield from left_behind(history)
 
 
-def doubts(history: History) -> Iterator[str]:
+def doubts(history: ChaosHistory) -> Iterator[str]:
     """Everything that keeps the run from being a proof, in a sentence."""
     if history.stopped:
         yield history.stopped
@@ -60,6 +79,10 @@ def doubts(history: History) -> Iterator[str]:
     yield from _nothing_struck(history)
     yield from _nobody_was_granted(history)
     yield from _nothing_written(history)
+    yield from _nothing_done(history)
+    yield from counters.doubts(history)
+    yield from caches.doubts(history)
+    yield from gates.doubts(history)
     for place in PLACES:
         if place not in history.looked:
             yield f"nobody looked whether something was left behind: {place}"
@@ -74,22 +97,22 @@ _NEVER = 2**63
 
 
 class _Span(NamedTuple):
-    """From when to when a hold on a path was valid, surely."""
+    """From when to when a hold on a path was surely valid."""
 
     begin: int
     end: int
     part: Part
-    grant: Grant
+    grant: GrantRecord
 
 
-def overlaps(history: History) -> Iterator[str]:
+def overlaps(history: ChaosHistory) -> Iterator[str]:
     """Holds that exclude each other and were both valid."""
     limits: dict[str, int] = history.plan.get("limits", {})
     for path, spans in _spans(history).items():
         valid: list[_Span] = []
         for span in spans:
             valid = [each for each in valid if each.end > span.begin]
-            against = [each for each in valid if _exclude(each.part, span.part)]
+            against = [each for each in valid if _exclude(each, span)]
             until = max((each.end for each in against), default=0)
             if span.part.mode == LEASE and len(valid) >= limits[path]:
                 against = valid
@@ -102,11 +125,11 @@ def overlaps(history: History) -> Iterator[str]:
             valid.append(span)
 
 
-def _spans(history: History) -> dict[str, list[_Span]]:
+def _spans(history: ChaosHistory) -> dict[str, list[_Span]]:
     """By path, in the order of their beginnings."""
     found: dict[str, list[_Span]] = defaultdict(list)
     for grant in history.grants.values():
-        end = min(grant.proven or 0, history.closed.get(grant.session, _NEVER))
+        end = _valid_until(history, grant)
         if end >= grant.granted:
             for part in grant.parts:
                 found[part.path].append(_Span(grant.granted, end, part, grant))
@@ -115,11 +138,38 @@ def _spans(history: History) -> dict[str, list[_Span]]:
     return found
 
 
-def _exclude(one: Part, other: Part) -> bool:
-    return EXCLUSIVE in (one.mode, other.mode)
+def _valid_until(history: ChaosHistory, grant: GrantRecord) -> int:
+    """Until when a hold was surely valid; 0 if it never was."""
+    return min(grant.proven or 0, history.closed.get(grant.session, _NEVER))
 
 
-def revivals(history: History) -> Iterator[str]:
+def _exclude(one: _Span, other: _Span) -> bool:
+    return EXCLUSIVE in (one.part.mode, other.part.mode) and not (
+        _is_part_of(one, other.grant) or _is_part_of(other, one.grant)
+    )
+
+
+def _is_part_of(span: _Span, outer: GrantRecord | None) -> bool:
+    """Whether a span belongs to a hold that its actor had already."""
+    return (
+        outer is not None
+        and span.grant.inside == outer.who
+        and (span.part.path, span.part.token) in [(p.path, p.token) for p in outer.parts]
+    )
+
+
+def reentries(history: ChaosHistory) -> Iterator[str]:
+    """Who had a valid hold, acquired once more and was not given that hold."""
+    for path, spans in _spans(history).items():
+        for span in spans:
+            outer = history.grants.get(span.grant.inside) if span.grant.inside else None
+            if outer is None or _valid_until(history, outer) < span.begin:
+                continue
+            if not _is_part_of(span, outer):
+                yield f"{path}: {span.grant.who} was not given the valid hold of {outer.who}"
+
+
+def revivals(history: ChaosHistory) -> Iterator[str]:
     """Holds whose `valid` became true again."""
     for grant in history.grants.values():
         if grant.revived:
@@ -129,7 +179,7 @@ def revivals(history: History) -> Iterator[str]:
 # --- tokens and what is written under them --------------------------------------------------
 
 
-class _Order:
+class _TokenOrder:
     """The tokens of one path, one after the other."""
 
     def __init__(self) -> None:
@@ -137,8 +187,8 @@ class _Order:
         self._any: tuple[int, object] = (-1, None)
 
     def after(self, part: Part, who: object, *, again: bool) -> object:
-        """The one before, whose token is not smaller, if that breaks the order. `again`: the same
-        token may come twice in a row."""
+        """Who came before with a token that is not smaller, if that breaks the order. `again`: the
+        same token may come twice in a row."""
         if part.token is None or part.mode == LEASE:
             return None
         last, whom = self._any if part.mode == EXCLUSIVE else self._exclusive
@@ -148,12 +198,14 @@ class _Order:
         return whom if part.token < last or (part.token == last and not again) else None
 
 
-def tokens(history: History) -> Iterator[str]:
+def tokens(history: ChaosHistory) -> Iterator[str]:
     """Grants whose token is not greater than that of an earlier one."""
     for path, spans in _spans(history).items():
-        order = _Order()
+        order = _TokenOrder()
         for span in spans:
-            before = order.after(span.part, span.grant.who, again=False)
+            outer = history.grants.get(span.grant.inside) if span.grant.inside else None
+            again = _is_part_of(span, outer)
+            before = order.after(span.part, span.grant.who, again=again)
             if before is not None:
                 yield (
                     f"{path}: the token of {span.grant.who} ({span.part.token:#x}) is not greater "
@@ -161,9 +213,9 @@ def tokens(history: History) -> Iterator[str]:
                 )
 
 
-def stale_writes(history: History) -> Iterator[str]:
+def stale_writes(history: ChaosHistory) -> Iterator[str]:
     """Writes that the servers accepted after one of a later holder."""
-    orders: dict[str, _Order] = defaultdict(_Order)
+    orders: dict[str, _TokenOrder] = defaultdict(_TokenOrder)
     for entry in sorted(history.ledger, key=lambda each: each.zxid):
         for part in entry.parts:
             before = orders[part.path].after(part, entry.who, again=True)
@@ -174,20 +226,21 @@ def stale_writes(history: History) -> Iterator[str]:
                 )
 
 
-def lost_writes(history: History) -> Iterator[str]:
+def lost_writes(history: ChaosHistory) -> Iterator[str]:
     """Writes that were acknowledged and are not there."""
     if history.drained:
-        there = {entry.node for entry in history.ledger}
+        written = {entry.node for entry in history.ledger}
         for node, who in history.acknowledged.items():
-            if node not in there:
+            if node not in written:
                 yield f"the guarded write {node} was acknowledged to {who} and is not there"
 
 
 # --- everybody gets what they ask for -------------------------------------------------------
 
 
-def starved(history: History) -> Iterator[str]:
-    """Whoever waited in vain; nothing, if the run was stopped before it could be told."""
+def starved(history: ChaosHistory) -> Iterator[str]:
+    """Attempts without an answer, and locks that were not granted in the calm; nothing if the run
+    was stopped before that."""
     calm = history.phases.get("calm")
     if calm is None or "over" not in history.phases:
         return
@@ -202,27 +255,35 @@ def starved(history: History) -> Iterator[str]:
         for grant in history.grants.values()
         if grant.granted >= calm
     }
+    paths: dict[str, set[str]] = {}
+    for grant in history.grants.values():
+        paths.setdefault(grant.lock, set()).update(part.path for part in grant.parts)
     for process in alive:
-        yield from _not_served(process, history.plan.get("locks", ()), had)
+        for lock in history.plan.get("locks", ()):
+            if (process.name, lock) not in had:
+                where = _standing(process, paths.get(lock, set()))
+                yield f"{lock}: {process.name} was not granted it after the last fault{where}"
+        if not process.rested:
+            yield f"{process.name} did not come to rest after the last fault"
 
 
-def _not_served(process: Lived, locks: Iterable[str], had: set[tuple[str, str]]) -> Iterator[str]:
-    for lock in locks:
-        if (process.name, lock) not in had:
-            yield f"{lock}: {process.name} was not granted it after the last fault"
-    if not process.rested:
-        yield f"{process.name} did not come to rest after the last fault"
+def _standing(process: ProcessRecord, paths: set[str]) -> str:
+    """Where the scripts of a process stood at the end that were about these paths; all of them, if
+    none says so."""
+    here = [each for each in process.standing if any(f" {path}" in each for path in paths)]
+    found = here or process.standing
+    return f" ({'; '.join(found)})" if found else ""
 
 
-def errors(history: History) -> Iterator[str]:
-    """What should never be raised, and processes that ended by themselves."""
+def errors(history: ChaosHistory) -> Iterator[str]:
+    """Errors that a lock must not raise, and processes that ended by themselves."""
     yield from (f"an error that is not promised: {crash}" for crash in history.crashes)
     for process in history.processes.values():
         if not process.killed and process.code not in (None, 0):
             yield f"{process.name} ended by itself, with exit code {process.code}"
 
 
-def left_behind(history: History) -> Iterator[str]:
+def left_behind(history: ChaosHistory) -> Iterator[str]:
     """What was still there in the end."""
     yield from (f"left behind: {what}" for what in history.left)
 
@@ -230,13 +291,13 @@ def left_behind(history: History) -> Iterator[str]:
 # --- whether it says anything -----------------------------------------------------------------
 
 
-def _phases_missing(history: History) -> Iterator[str]:
+def _phases_missing(history: ChaosHistory) -> Iterator[str]:
     missing = [phase for phase in PHASES if phase not in history.phases]
     if missing and not history.stopped:
         yield f"the run never came to: {', '.join(missing)}"
 
 
-def _nothing_struck(history: History) -> Iterator[str]:
+def _nothing_struck(history: ChaosHistory) -> Iterator[str]:
     kinds = history.plan["faults"]
     for kind in kinds:
         if not history.faults[kind]:
@@ -247,7 +308,7 @@ def _nothing_struck(history: History) -> Iterator[str]:
         yield "no holder ever lost what it held"
 
 
-def _nobody_was_granted(history: History) -> Iterator[str]:
+def _nobody_was_granted(history: ChaosHistory) -> Iterator[str]:
     """Only the storm counts: in the calm there is nothing to stand up to."""
     calm = history.phases.get("calm")
     stormy = [g for g in history.grants.values() if calm is None or g.granted < calm]
@@ -262,10 +323,22 @@ def _nobody_was_granted(history: History) -> Iterator[str]:
             yield f"no process on {front} was granted anything in the storm"
 
 
-def _nothing_written(history: History) -> Iterator[str]:
+def _nothing_written(history: ChaosHistory) -> Iterator[str]:
     if not history.drained:
         yield "the guarded writes could not be read back to the last"
     written = {part.path for entry in history.ledger for part in entry.parts}
     for path in history.plan["fenced"]:
         if path not in written:
             yield f"nothing was ever written under a hold of {path}"
+
+
+_DEEDS = {
+    "reentry": "nobody ever acquired a lock that it held",
+    "downgrade": "nobody ever went from writing to reading",
+    "cancel": "nobody was ever cancelled",
+}
+
+
+def _nothing_done(history: ChaosHistory) -> Iterator[str]:
+    done = history.deeds()
+    yield from (_DEEDS[deed] for deed in history.plan.get("deeds", ()) if not done[deed])
