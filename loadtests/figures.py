@@ -15,15 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
-from loadtests.turns import Turn
-from zkkit.bench.figures import spread
-from zkkit.bench.machine import SATURATED, Cpu
-from zkkit.bench.run import percentile
+from loadtests.turns import UserTurn
+from zkkit.bench.kit.machine import SATURATED, Cpu
+from zkkit.bench.kit.statistics import Spread, percentile, spread, spread_of
 
 PHASES = ("wait", "handoff", "hold", "release")
-PERCENTS = (50, 90, 99)
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Window:
         return (self.end_ns - self.begin_ns) / 1e9
 
 
-def handoffs(turns: Sequence[Turn]) -> list[int]:
+def handoffs(turns: Sequence[UserTurn]) -> list[int]:
     """Nanoseconds from each letting go to the next grant, where that went to another user.
 
     The turns must be in the order of their grants. With a lock that works none is negative.
@@ -59,91 +56,163 @@ def handoffs(turns: Sequence[Turn]) -> list[int]:
     ]
 
 
-def figure(window: Window, turns: Sequence[Turn]) -> dict[str, Any]:
-    """What a window says, as plain data; `turns` are those granted in it, in that order."""
-    done = [turn for turn in turns if turn.done_ns]
-    times = {
-        "wait": [turn.acquired_ns - turn.asked_ns for turn in turns],
-        "handoff": handoffs(turns),
-        "hold": [turn.released_ns - turn.acquired_ns for turn in turns],
-        "release": [turn.done_ns - turn.released_ns for turn in done],
-    }
+@dataclass(frozen=True)
+class Distribution:
+    """How long a phase of a turn took, in milliseconds with three digits behind the point."""
+
+    count: int
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True)
+class StepFigure:
+    """What one window says. Shares are of one core."""
+
+    design: str
+    users: int
+    seconds: float
+    acquisitions: int
+    per_second: float
+    wait_ms: Distribution | None
+    handoff_ms: Distribution | None
+    hold_ms: Distribution | None
+    release_ms: Distribution | None
+    fires: int
+    server_fires: int | None
+    fires_each: float | None
+    server_fires_each: float | None
+    served: int
+    served_share: float
+    still_waiting: int
+    longest_wait_ms: float | None
+    client_cpu_s: float
+    client_cpu_share: float
+    server_cpu_s: Mapping[str, float]
+    server_cpu_share: Mapping[str, float]
+    saturated: bool
+
+
+@dataclass(frozen=True)
+class PhaseSpread:
+    """The percentiles of a phase, over several runs."""
+
+    p50: Spread
+    p90: Spread
+    p99: Spread
+    max: Spread
+
+
+@dataclass(frozen=True)
+class LoadLine:
+    """All runs of one design with one number of users."""
+
+    design: str
+    users: int
+    runs: int
+    acquisitions: int
+    per_second: Spread
+    fires_each: Spread | None
+    server_fires_each: Spread | None
+    served: Spread
+    longest_wait_ms: Spread | None
+    wait_ms: PhaseSpread | None
+    handoff_ms: PhaseSpread | None
+    hold_ms: PhaseSpread | None
+    release_ms: PhaseSpread | None
+    client_cpu_share: Spread
+    server_cpu_share: Mapping[str, Spread]
+    saturated: int
+
+    def phase(self, name: str) -> PhaseSpread | None:
+        """One of PHASES."""
+        found: PhaseSpread | None = getattr(self, f"{name}_ms")
+        return found
+
+
+def figure(window: Window, turns: Sequence[UserTurn]) -> StepFigure:
+    """What a window says; `turns` are those granted in it, in that order."""
     count, seconds = len(turns), window.seconds
     share = window.cpu.client / seconds
-    return {
-        "design": window.design,
-        "users": window.users,
-        "seconds": round(seconds, 3),
-        "acquisitions": count,
-        "per_second": round(count / seconds, 3),
-        **{f"{phase}_ms": distribution(times[phase]) for phase in PHASES},
-        "fires": window.client_fires,
-        "server_fires": window.server_fires,
-        "fires_each": _each(window.client_fires, count),
-        "server_fires_each": _each(window.server_fires, count),
-        "served": len({turn.user for turn in turns}),
-        "served_share": round(len({turn.user for turn in turns}) / window.users, 4),
-        "still_waiting": len(window.still_waiting_ns),
-        "longest_wait_ms": _longest(times["wait"], window.still_waiting_ns),
-        "client_cpu_s": round(window.cpu.client, 3),
-        "client_cpu_share": round(share, 3),
-        "server_cpu_s": window.cpu.servers,
-        "server_cpu_share": {
-            name: round(used / seconds, 3) for name, used in window.cpu.servers.items()
-        },
-        "saturated": share > SATURATED,
-    }
+    waits = [turn.acquired_ns - turn.asked_ns for turn in turns]
+    served = len({turn.user for turn in turns})
+    return StepFigure(
+        design=window.design,
+        users=window.users,
+        seconds=round(seconds, 3),
+        acquisitions=count,
+        per_second=round(count / seconds, 3),
+        wait_ms=distribution(waits),
+        handoff_ms=distribution(handoffs(turns)),
+        hold_ms=distribution([turn.released_ns - turn.acquired_ns for turn in turns]),
+        release_ms=distribution([t.done_ns - t.released_ns for t in turns if t.done_ns]),
+        fires=window.client_fires,
+        server_fires=window.server_fires,
+        fires_each=_each(window.client_fires, count),
+        server_fires_each=_each(window.server_fires, count),
+        served=served,
+        served_share=round(served / window.users, 4),
+        still_waiting=len(window.still_waiting_ns),
+        longest_wait_ms=_longest(waits, window.still_waiting_ns),
+        client_cpu_s=round(window.cpu.client, 3),
+        client_cpu_share=round(share, 3),
+        server_cpu_s=window.cpu.servers,
+        server_cpu_share={n: round(used / seconds, 3) for n, used in window.cpu.servers.items()},
+        saturated=share > SATURATED,
+    )
 
 
-def distribution(ns: Sequence[int]) -> dict[str, float] | None:
-    """Milliseconds with three digits behind the point, which are microseconds; None of nothing."""
+def distribution(ns: Sequence[int]) -> Distribution | None:
+    """Of nanoseconds; None if there are none."""
     if not ns:
         return None
-    found = {f"p{percent}": percentile(ns, percent) for percent in PERCENTS}
-    found["max"] = float(max(ns))
-    ms = {name: round(value / 1e6, 3) for name, value in found.items() if value is not None}
-    return {"count": len(ns), **ms}
+    p50, p90, p99 = (round((percentile(ns, percent) or 0.0) / 1e6, 3) for percent in (50, 90, 99))
+    return Distribution(len(ns), p50, p90, p99, round(max(ns) / 1e6, 3))
 
 
-def summary(runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def summary(runs: Iterable[StepFigure]) -> tuple[LoadLine, ...]:
     """One line for each design and number of users, in the order of their first run: medians over
     the runs, with the smallest and the greatest value beside them."""
-    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, int], list[StepFigure]] = {}
     for run in runs:
-        groups.setdefault((run["design"], run["users"]), []).append(run)
-    return [_line(design, users, mine) for (design, users), mine in groups.items()]
+        groups.setdefault((run.design, run.users), []).append(run)
+    return tuple(_line(design, users, mine) for (design, users), mine in groups.items())
 
 
-def _line(design: str, users: int, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    def over(name: str) -> dict[str, float] | None:
-        found = spread(run[name] for run in runs)
-        return found and found._asdict()
+def _line(design: str, users: int, runs: Sequence[StepFigure]) -> LoadLine:
+    return LoadLine(
+        design=design,
+        users=users,
+        runs=len(runs),
+        acquisitions=sum(run.acquisitions for run in runs),
+        per_second=spread_of(run.per_second for run in runs),
+        fires_each=spread(run.fires_each for run in runs),
+        server_fires_each=spread(run.server_fires_each for run in runs),
+        served=spread_of(run.served for run in runs),
+        longest_wait_ms=spread(run.longest_wait_ms for run in runs),
+        wait_ms=_phase([run.wait_ms for run in runs]),
+        handoff_ms=_phase([run.handoff_ms for run in runs]),
+        hold_ms=_phase([run.hold_ms for run in runs]),
+        release_ms=_phase([run.release_ms for run in runs]),
+        client_cpu_share=spread_of(run.client_cpu_share for run in runs),
+        server_cpu_share=_servers([run.server_cpu_share for run in runs]),
+        saturated=sum(run.saturated for run in runs),
+    )
 
-    line: dict[str, Any] = {"design": design, "users": users, "runs": len(runs)}
-    for name in ("per_second", "fires_each", "server_fires_each", "served", "longest_wait_ms"):
-        line[name] = over(name)
-    for phase in PHASES:
-        line[f"{phase}_ms"] = _phase([run[f"{phase}_ms"] for run in runs])
-    line["acquisitions"] = sum(run["acquisitions"] for run in runs)
-    line["client_cpu_share"] = over("client_cpu_share")
-    line["server_cpu_share"] = _servers([run["server_cpu_share"] for run in runs])
-    line["saturated"] = sum(run["saturated"] for run in runs)
-    return line
 
-
-def _phase(of_runs: Sequence[Mapping[str, float] | None]) -> dict[str, Any] | None:
+def _phase(of_runs: Sequence[Distribution | None]) -> PhaseSpread | None:
     known = [run for run in of_runs if run is not None]
     if not known:
         return None
-    names = (*(f"p{percent}" for percent in PERCENTS), "max")
-    spreads = {name: spread(run[name] for run in known) for name in names}
-    return {name: found and found._asdict() for name, found in spreads.items()}
+    names = ("p50", "p90", "p99", "max")
+    return PhaseSpread(*(spread_of(getattr(run, name) for run in known) for name in names))
 
 
-def _servers(shares: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def _servers(shares: Sequence[Mapping[str, float]]) -> dict[str, Spread]:
     names = sorted({name for run in shares for name in run})
-    found = {name: spread(run.get(name) for run in shares) for name in names}
-    return {name: value._asdict() for name, value in found.items() if value is not None}
+    return {name: spread_of(run[name] for run in shares if name in run) for name in names}
 
 
 def _each(fires: int | None, acquisitions: int) -> float | None:

@@ -15,7 +15,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
-from zkkit.bench.verdict import Verdict
+from zkkit.bench.kit.judgement import UNKNOWN
 
 
 def before_anything_runs() -> None:
@@ -27,7 +27,7 @@ def before_anything_runs() -> None:
 def _too_early(*_: Any) -> None:
     print("loadtests: interrupted before the start; the verdict is unknown", file=sys.stderr)
     sys.stderr.flush()
-    os._exit(Verdict.UNKNOWN.exit_code)  # an exception might be taken for one of an import
+    os._exit(UNKNOWN)  # an exception might be taken for one of an import
 
 
 class CtrlC:

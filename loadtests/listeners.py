@@ -13,12 +13,13 @@ import gevent
 from gevent.event import Event
 from locust.env import Environment
 
-from loadtests import interrupt, options, results
+from loadtests import interrupt, options
+from loadtests.experiment import finish
 from loadtests.interrupt import CtrlC
-from loadtests.options import Wanted, WrongOption
-from loadtests.trial import Trial, opened
+from loadtests.options import LoadOptions, WrongOption
+from loadtests.trial import LoadTrial, opened
 from loadtests.users import TRIALS
-from zkkit.bench.verdict import Verdict
+from zkkit.bench.kit.judgement import BROKEN, UNKNOWN
 from zkkit.errors import ZkkitError
 
 _log = logging.getLogger("loadtests")
@@ -31,12 +32,8 @@ def install(events: Any) -> None:
     interrupt.before_anything_runs()
     conductor = _Conductor()
     events.init_command_line_parser.add_listener(_add_options)
-    events.init.add_listener(conductor.init)
-    events.test_start.add_listener(conductor.test_start)
-    events.test_stopping.add_listener(conductor.test_stopping)
-    events.test_stop.add_listener(conductor.test_stop)
-    events.quitting.add_listener(conductor.quitting)
-    events.quit.add_listener(conductor.quit)
+    for name in ("init", "test_start", "test_stopping", "test_stop", "quitting", "quit"):
+        getattr(events, name).add_listener(getattr(conductor, name))
 
 
 def _add_options(parser: Any, **_: Any) -> None:
@@ -45,11 +42,12 @@ def _add_options(parser: Any, **_: Any) -> None:
 
 
 class _Conductor:
-    """Opens a trial for each test and closes it, whatever ends the test."""
+    """Opens a trial for each test and closes it, whatever ends the test. Its public methods are
+    called by locust at the events of the same names."""
 
     def __init__(self) -> None:
         self._opened: WeakKeyDictionary[Environment, ExitStack] = WeakKeyDictionary()
-        self._ctrl_c: CtrlC | None = None
+        self._ctrl_c: CtrlC  # from init on, which locust calls first
         self._idle = Event()  # set while no test is being stopped
         self._idle.set()
         self._judged = False
@@ -68,7 +66,7 @@ class _Conductor:
     def test_start(self, environment: Environment, **_: Any) -> None:
         try:
             with ExitStack() as stack:
-                wanted = Wanted.of(environment.parsed_options)
+                wanted = LoadOptions.of(environment.parsed_options)
                 trial = stack.enter_context(opened(wanted))
                 self._opened[environment] = stack.pop_all()
         except ZkkitError as error:
@@ -83,7 +81,7 @@ class _Conductor:
         runner = environment.runner
         assert runner is not None and environment.parsed_options is not None
         if environment.parsed_options.headless:
-            environment.process_exit_code = Verdict.UNKNOWN.exit_code
+            environment.process_exit_code = UNKNOWN
             gevent.spawn(runner.quit)
         else:
             gevent.spawn(runner.stop)  # on the page it can be corrected
@@ -105,36 +103,34 @@ class _Conductor:
         finally:
             self._idle.set()
 
-    def _close(self, environment: Environment, trial: Trial) -> None:
+    def _close(self, environment: Environment, trial: LoadTrial) -> None:
         """Judge the trial, and keep its last words for when locust has had its own."""
-        assert environment.parsed_options is not None and self._ctrl_c is not None
+        assert environment.parsed_options is not None
         # Ended by locust's end, and neither by itself nor by a click on the page.
         interrupted = self._ctrl_c.struck or self._ctrl_c.quitting
         headless = environment.parsed_options.headless
         self._ctrl_c.quitting |= headless
         trial.close_sessions(lambda calls: gevent.joinall([gevent.spawn(c) for c in calls]))
-        outcome = results.finish(trial, interrupted=interrupted)
+        self._last_words, code = finish(trial, interrupted=interrupted)
         self._judged = True
-        if outcome.code and environment.process_exit_code != Verdict.BROKEN.exit_code:
-            environment.process_exit_code = outcome.code
-        self._last_words = outcome.text
+        if code and environment.process_exit_code != BROKEN:
+            environment.process_exit_code = code
         if not headless:
             self._say_last_words()
 
     def quitting(self, environment: Environment, **_: Any) -> None:
-        assert self._ctrl_c is not None and environment.runner is not None
+        assert environment.runner is not None
         self._ctrl_c.quitting = True
         # Before the exit code is chosen: locust itself stops the users only after that.
         environment.runner.stop()
         self._idle.wait()  # if a click on the page is stopping the test
         if not self._judged and environment.process_exit_code is None:
-            environment.process_exit_code = Verdict.UNKNOWN.exit_code
+            environment.process_exit_code = UNKNOWN
             self._last_words = "Unknown: no test was made."
 
     def quit(self, **_: Any) -> None:
         """After locust's own tables."""
         self._say_last_words()
-        assert self._ctrl_c is not None
         self._ctrl_c.over()
 
     def _say_last_words(self) -> None:

@@ -44,7 +44,9 @@ class LockUser(ZkUser):
 
     def make_lock(self, session: Session, path: str) -> OwnedLock[Blocking]:
         """The lock, of the design that was asked for."""
-        return to_write(named(self.trial.wanted.design).lock(session, path))
+        lock = to_write(named(self.trial.wanted.design).lock(session, path))
+        assert isinstance(lock, OwnedLock)  # only such designs can be asked for
+        return lock
 
     def on_start(self) -> None:
         super().on_start()
@@ -57,7 +59,7 @@ class LockUser(ZkUser):
         if self.session is None:
             raise StopUser
         asked = time.monotonic_ns()
-        self.trial.asks(self.number, asked)
+        self.trial.waiting[self.number] = asked
         try:
             hold = self.lock.acquire()
         except ZkkitError as error:
@@ -65,7 +67,7 @@ class LockUser(ZkUser):
             gevent.sleep(_PAUSE)
             return
         finally:
-            self.trial.answered(self.number)
+            self.trial.waiting.pop(self.number, None)
         acquired = time.monotonic_ns()
         try:
             gevent.sleep(self.trial.wanted.hold_ms / 1e3)

@@ -3,7 +3,7 @@
 The servers are named by locust's own -H (on the page: Host); --ensemble is another name for it.
 
 What comes from the command line is checked by argparse; what comes from the page is checked by
-nobody but us. So everything is checked once more when a test starts (`Wanted.of`).
+nobody but us. So everything is checked once more when a test starts (`LoadOptions.of`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from zkkit.bench.designs import EXCLUSIVE, named
-from zkkit.cli import arguments
+from zkkit.bench.kit import arguments
+from zkkit.ensemble.backends import BACKENDS
 from zkkit.errors import ZkkitError
 from zkkit.paths import validate
 
-KINDS = ("auto", "docker", "local")
 MOST_USERS = 1000
 """All users live in one process; beyond this its interpreter is what one measures."""
 
@@ -84,25 +84,25 @@ def check(parser: Any) -> None:
     After a fork it is too late: locust's parent does not end a child that is still starting, and a
     worker whose master is gone looks for it for minutes.
     """
-    given, _ = parser.parse_known_args()
-    if given.processes or given.master or given.worker:
+    parsed, _ = parser.parse_known_args()
+    if parsed.processes or parsed.master or parsed.worker:
         # Their holds would lie in several processes, and nobody would compare them.
         parser.error("one process only: give neither --processes nor --master nor --worker")
-    if given.host and given.ensemble:
+    if parsed.host and parsed.ensemble:
         parser.error("-H and --ensemble both name the servers: give one of them")
     try:
-        Wanted.of(given)
+        LoadOptions.of(parsed)
     except WrongOption as error:
         parser.error(str(error))
 
 
-def servers_of(given: Any) -> str:
+def servers_of(parsed: Any) -> str:
     """Which servers the options name."""
-    return str(given.host or given.ensemble or KINDS[0]).strip()
+    return str(parsed.host or parsed.ensemble or BACKENDS[0]).strip()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LoadOptions:
     """What a test was asked for, checked."""
 
     design: str
@@ -115,23 +115,23 @@ class Wanted:
     spawn_rate: float
 
     @classmethod
-    def of(cls, given: Any) -> Wanted:
+    def of(cls, parsed: Any) -> LoadOptions:
         """From locust's parsed options; raises WrongOption with a sentence."""
         try:
-            design = named(given.design, EXCLUSIVE).name
-            hold_ms = _milliseconds(str(given.hold_ms))
-            numbers = _numbers(_steps(str(given.steps)))
-            where = ensemble(servers_of(given))
-            if given.path:
-                validate(given.path)
+            design = named(parsed.design, EXCLUSIVE).name
+            hold_ms = _milliseconds(str(parsed.hold_ms))
+            numbers = _numbers(_steps(str(parsed.steps)))
+            where = ensemble(servers_of(parsed))
+            if parsed.path:
+                validate(parsed.path)
         except (ZkkitError, argparse.ArgumentTypeError) as error:
             raise WrongOption(str(error)) from error
-        steps = numbers or (given.num_users or 1,)
+        steps = numbers or (parsed.num_users or 1,)
         if not 1 <= max(steps) <= MOST_USERS:
             raise WrongOption(f"{max(steps)} users are not possible: give 1 to {MOST_USERS}")
-        seconds: float | None = given.run_time or (_STEP_SECONDS if len(steps) > 1 else None)
-        rate = float(given.spawn_rate or 1)
-        return cls(design, where, hold_ms, given.path, given.results, steps, seconds, rate)
+        seconds: float | None = parsed.run_time or (_STEP_SECONDS if len(steps) > 1 else None)
+        rate = float(parsed.spawn_rate or 1)
+        return cls(design, where, hold_ms, parsed.path, parsed.results, steps, seconds, rate)
 
     @property
     def command(self) -> str:
@@ -165,10 +165,10 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def ensemble(text: str) -> str:
     """auto, docker, local, or a connect string with ports: a word without is a slip of the pen."""
-    if text in KINDS:
+    if text in BACKENDS:
         return text
     if all(":" in server for server in text.partition("/")[0].split(",")):
         return arguments.hosts(text)
     raise argparse.ArgumentTypeError(
-        f"{text!r} is neither {', '.join(KINDS)} nor a list of servers such as zk1:2181,zk2:2181"
+        f"{text!r} is neither {', '.join(BACKENDS)} nor a list of servers such as zk1:2181,zk2:2181"
     )

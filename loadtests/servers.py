@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
-from zkkit.cli.servers import BENCHMARK, Servers, servers
+from zkkit.bench.kit.data import as_json, typed
+from zkkit.bench.kit.servers import BENCHMARK, MeasuredServers, servers
 from zkkit.ensemble.backends import BACKENDS
 
 HANDED_OVER = "ZKKIT_LOAD_SERVERS"
@@ -15,21 +15,20 @@ HANDED_OVER = "ZKKIT_LOAD_SERVERS"
 about the servers it started: their process ids, and what their data lies on."""
 
 
-@contextmanager
-def ensemble_for(choice: str) -> Iterator[Servers]:
+def ensemble_for(choice: str) -> AbstractContextManager[MeasuredServers]:
     """The servers behind auto, docker, local (ours, for as long as the block lasts) or HOSTS."""
     if choice in BACKENDS:
-        with servers(None, backend=choice, jvm_flags=BENCHMARK) as there:
-            yield there
-    else:
-        known = json.loads(os.environ.get(HANDED_OVER, "{}"))
-        yield Servers(**known) if known.get("hosts") == choice else Servers(choice)
+        return servers(None, backend=choice, jvm_flags=BENCHMARK)
+    if handed_over():
+        known: MeasuredServers = typed(MeasuredServers, json.loads(os.environ[HANDED_OVER]))
+        if known.hosts == choice:
+            return nullcontext(known)
+    return servers(choice)
 
 
-def hand_over(there: Servers) -> dict[str, str]:
+def hand_over(measured: MeasuredServers) -> dict[str, str]:
     """The environment for a test on servers that we started."""
-    known = {"hosts": there.hosts, "pids": dict(there.pids), "known": dict(there.known)}
-    return {HANDED_OVER: json.dumps(known)}
+    return {HANDED_OVER: as_json(measured)}
 
 
 def handed_over() -> bool:

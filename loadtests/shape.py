@@ -8,8 +8,8 @@ from typing import Any
 
 from locust import LoadTestShape
 
-from loadtests.steps import PATIENCE, Kind, Steps
-from loadtests.trial import Trial
+from loadtests.schedule import PATIENCE, StepEvent, Steps
+from loadtests.trial import LoadTrial
 from loadtests.turns import MOST
 from loadtests.users import TRIALS
 
@@ -24,7 +24,7 @@ class HeldSteps(LoadTestShape):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # locust's is not typed
-        self._trial: Trial | None = None
+        self._trial: LoadTrial | None = None
         self._steps: Steps | None = None
 
     def tick(self) -> Any:
@@ -47,22 +47,24 @@ class HeldSteps(LoadTestShape):
         now = self._steps.tick(time.monotonic(), self.runner.user_count, trial.connected)
         return self._follow(trial, now.kind, now.users)
 
-    def _follow(self, trial: Trial, kind: Kind, users: int) -> tuple[int, float] | None:
-        if kind is Kind.BEGINS:
+    def _follow(self, trial: LoadTrial, kind: StepEvent, users: int) -> tuple[int, float] | None:
+        if kind is StepEvent.BEGINS:
             trial.step_begins(users)
             _log.info("step begins: %d users are connected", users)
-        elif kind in (Kind.ENDS, Kind.OVER):
+        if kind in (StepEvent.ENDS, StepEvent.OVER):
             trial.step_ends()
             _log.info("step ends")
-            if kind is Kind.OVER:
-                trial.all_held()
-        elif kind is Kind.HOPELESS:
+        if kind is StepEvent.OVER:
+            trial.all_held()
+            return None
+        if kind is StepEvent.HOPELESS:
             _log.error(
                 "%d users were wanted, %d have a session: this step cannot begin",
                 users,
                 trial.connected,
             )
-        return None if kind in (Kind.OVER, Kind.HOPELESS) else (users, trial.wanted.spawn_rate)
+            return None
+        return users, trial.wanted.spawn_rate
 
 
 def _first(options: Any) -> int:

@@ -8,31 +8,34 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
 
 import zkkit
-from loadtests.figures import Window, figure
-from loadtests.options import Wanted
+from loadtests.figures import StepFigure, Window, figure
+from loadtests.options import LoadOptions
 from loadtests.servers import ensemble_for
-from loadtests.turns import MOST, Turns, user_name
+from loadtests.turns import MOST, Turns
 from zkkit import Session
-from zkkit.bench.machine import Cpu, cpu_between, cpu_used
-from zkkit.bench.verdict import Judgement, Verdict
-from zkkit.bench.witness import Reading, Witness, WitnessSilent, fires_between, fires_of
+from zkkit.bench.kit.judgement import Judgement
+from zkkit.bench.kit.machine import Cpu, cpu_between, cpu_used
+from zkkit.bench.kit.servers import MeasuredServers
+from zkkit.bench.kit.witness import Reading, Witness, WitnessSilent, fires_between, fires_of
 from zkkit.check.overlap import overlaps
-from zkkit.errors import NodeExists, NoNode, NotEmpty, ZkkitError
+from zkkit.errors import NodeExists, NoNode, ZkkitError
 from zkkit.hooks import Event, Instrument
+from zkkit.retry import Deadline
+from zkkit.session.options import BUSY_TIMEOUT
 from zkkit.steps import Children, Exists, Script, Sync
 
 ROOT = "/zkkit-load"
-SESSION_TIMEOUT = 30.0
-"""Seconds. A busy machine must not cost a user its session."""
 CONNECT_TIMEOUT = 5.0
+_TO_EXPIRE = 3.0  # seconds for a server to notice that a session is over
+_LOOK = 0.2  # seconds between two looks at what is left
 
 
 class _Fires(Instrument):
@@ -56,41 +59,38 @@ class _Mark:
     cpu: Cpu
 
 
-class Trial:
-    """Made by `opened`. The users call `arrived`, `left`, `asks`, and fill `turns`."""
+class LoadTrial:
+    """Made by `opened`. The users call `arrived` and `left`, and fill `waiting`, `turns` and
+    `failures`."""
 
-    def __init__(self, wanted: Wanted, there: Any, keeper: Session, path: str) -> None:
+    def __init__(
+        self, wanted: LoadOptions, servers: MeasuredServers, keeper: Session, path: str
+    ) -> None:
         self.wanted = wanted
-        self.servers = there
+        self.servers = servers
         self.path = path
         self.turns = Turns()
+        self.numbers = count(1)
+        """For new users."""
+        self.waiting: dict[int, int] = {}
+        """The users that wait for the lock, and since when."""
         self.windows: list[Window] = []
-        self.failures: dict[str, int] = {}
+        self.failures: Counter[str] = Counter()
+        """What failed, by its message; the users add what their requests met."""
         self.started = datetime.now(UTC)
-        self.before: Reading = {}
         self.after: Reading = {}
         self.silent = ""
         """Why the servers' count is missing; "" if it is not."""
         self._keeper = keeper
-        self._witness = Witness(there.hosts)
+        self._witness = Witness(servers.hosts)
         self._fires = _Fires()
         self._sessions: dict[int, Session] = {}
         self._ids: set[int] = set()
-        self._waiting: dict[int, int] = {}
-        self._numbers = count(1)
         self._open: tuple[int, _Mark] | None = None
         self._over = False
         self.before = self._read()
 
     # --- the users ----------------------------------------------------------------------
-
-    @property
-    def hosts(self) -> str:
-        return str(self.servers.hosts)
-
-    def number(self) -> int:
-        """A number for a new user."""
-        return next(self._numbers)
 
     def arrived(self, user: int, session: Session) -> None:
         """A user has its session."""
@@ -100,7 +100,7 @@ class Trial:
 
     def left(self, user: int) -> None:
         """A user closes its session, or never had one."""
-        self._waiting.pop(user, None)
+        self.waiting.pop(user, None)
         self._sessions.pop(user, None)
 
     @property
@@ -112,21 +112,6 @@ class Trial:
     def connected(self) -> int:
         """How many users have a session that is connected right now."""
         return sum(session.state == "connected" for session in self._sessions.values())
-
-    def asks(self, user: int, now_ns: int) -> None:
-        """A user begins to wait for the lock."""
-        self._waiting[user] = now_ns
-
-    def answered(self, user: int) -> None:
-        """It waits no longer."""
-        self._waiting.pop(user, None)
-
-    def failed(self, error: ZkkitError) -> None:
-        """A request of a user failed."""
-        self._count(error.message, 1)
-
-    def _count(self, what: str, times: int) -> None:
-        self.failures[what] = self.failures.get(what, 0) + times
 
     # --- the steps ----------------------------------------------------------------------
 
@@ -140,8 +125,8 @@ class Trial:
             return
         (users, begin), self._open = self._open, None
         if (gone := users - self.connected) > 0:
-            self._count("a user was without a session when its step ended", gone)
-        waiting = list(self._waiting.values())
+            self.failures["a user was without a session when its step ended"] += gone
+        waiting = list(self.waiting.values())
         end = self._mark()
         known = bool(begin.reading and end.reading)
         self.windows.append(
@@ -179,11 +164,13 @@ class Trial:
     # --- the end ------------------------------------------------------------------------
 
     def close_sessions(self, spawn_all: Callable[[list[Callable[[], None]]], None]) -> None:
-        """Close what users left open (one that was killed while it closed, say)."""
+        """Read the servers' counters once more, and close what users left open (one that was killed
+        while it closed, say)."""
+        self.after = self._read()
         left, self._sessions = list(self._sessions.values()), {}
         spawn_all([session.close for session in left])
 
-    def figures(self) -> list[dict[str, Any]]:
+    def figures(self) -> list[StepFigure]:
         """One for each step that was held."""
         return [
             figure(window, self.turns.between(window.begin_ns, window.end_ns))
@@ -201,20 +188,20 @@ class Trial:
         if found:
             longest = max(found, key=lambda overlap: overlap.ns)
             more = f"; {len(found)} overlaps in {len(self.turns):,} holds" if found[1:] else ""
-            return Judgement(Verdict.BROKEN, f"Not exclusive: {longest}{more}.")
+            return Judgement("broken", f"Not exclusive: {longest}{more}.")
         if orphans:
             return Judgement(
-                Verdict.BROKEN,
+                "broken",
                 f"{len(orphans)} contender nodes were left below {self.path}: {orphans[0]}.",
             )
         none = f"{len(self.turns):,} holds, none overlapped"
         if doubt := self._doubt(interrupted):
             until = f". Until then: {none}" if self.turns else ""
-            return Judgement(Verdict.UNKNOWN, f"Unknown: {doubt}{until}.")
+            return Judgement("unknown", f"Unknown: {doubt}{until}.")
         why = f"The lock was exclusive: {none}."
         if self.failures:
-            why += f" But there were {sum(self.failures.values())} failures."
-        return Judgement(Verdict.HOLDS, why)
+            why += f" But there were {self.failures.total()} failures."
+        return Judgement("holds", why)
 
     def _doubt(self, interrupted: bool) -> str:
         """Why a test without an overlap proves nothing; "" if it does."""
@@ -231,11 +218,17 @@ class Trial:
         return ""  # one without an end of its own, which somebody ended on the page
 
     def _orphans(self) -> list[str]:
-        """Nodes of our sessions below the lock's path, now that all of them are closed."""
+        """Nodes of our sessions below the lock's path, now that all of them are closed: also those
+        that a busy server did not say goodbye to in time, and removes when they expire."""
+        deadline = Deadline.after(BUSY_TIMEOUT + _TO_EXPIRE, time.monotonic())
         try:
-            return self._keeper.run(_owned(self.path, self._ids), timeout=CONNECT_TIMEOUT)
+            while found := self._keeper.run(_owned(self.path, self._ids), timeout=CONNECT_TIMEOUT):
+                if deadline.over(time.monotonic()):
+                    break
+                time.sleep(_LOOK)
         except ZkkitError:
             return []  # the servers are gone: nobody can say, and nothing can be left either
+        return found
 
 
 def _owned(path: str, sessions: set[int]) -> Script[list[str]]:
@@ -253,50 +246,33 @@ def _owned(path: str, sessions: set[int]) -> Script[list[str]]:
 
 
 @contextmanager
-def opened(wanted: Wanted) -> Iterator[Trial]:
+def opened(wanted: LoadOptions) -> Iterator[LoadTrial]:
     """A trial on its servers. Raises a ZkkitError with a sentence if they cannot be had."""
     with ExitStack() as stack:
-        there = stack.enter_context(ensemble_for(wanted.ensemble))
-        keeper = stack.enter_context(_session(there.hosts))
+        servers = stack.enter_context(ensemble_for(wanted.ensemble))
+        keeper = stack.enter_context(session_for(servers.hosts, "keeper"))
         path = wanted.path or f"{ROOT}/{wanted.design}-{uuid.uuid4().hex[:8]}"
-        try:
+        with suppress(NodeExists):
             # Persistent: an empty container could be reaped in the middle of the test, and making
             # it again would count as work of the lock.
             keeper.create(path, make_parents=True)
-        except NodeExists:
-            pass
         if not wanted.path:
             stack.callback(_remove, keeper, path)
-        trial = Trial(wanted, there, keeper, path)
-        yield trial
-        trial.after = trial._read()
+        yield LoadTrial(wanted, servers, keeper, path)
 
 
-def _session(hosts: str) -> Session:
+def session_for(hosts: str, name: str, patience: float = CONNECT_TIMEOUT) -> Session:
+    """A session for somebody; the lock nodes bear this name."""
     return zkkit.connect(
         hosts,
         handler="gevent",
-        timeout=SESSION_TIMEOUT,
-        connect_timeout=CONNECT_TIMEOUT,
-        node_data=b"keeper",
-    )
-
-
-def session_for(trial: Trial, user: int) -> Session:
-    """A session for a user; its lock nodes bear its name."""
-    return zkkit.connect(
-        trial.hosts,
-        handler="gevent",
-        timeout=SESSION_TIMEOUT,
-        connect_timeout=2 * CONNECT_TIMEOUT,
-        node_data=user_name(user).encode(),
+        timeout=BUSY_TIMEOUT,
+        connect_timeout=patience,
+        node_data=name.encode(),
     )
 
 
 def _remove(keeper: Session, path: str) -> None:
-    try:
+    # It is gone or in use; or the servers are, and nothing more can be done.
+    with suppress(ZkkitError):
         keeper.delete(path)
-    except (NoNode, NotEmpty):
-        pass
-    except ZkkitError:
-        pass  # the servers are gone, and the node with them or not: nothing more can be done

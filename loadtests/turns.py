@@ -11,13 +11,13 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from zkkit.check.overlap import Held
+from zkkit.check.overlap import HoldInterval
 
 MOST = 1_000_000
 """So many turns are kept, no more: 40 MB. A test that gets there is stopped."""
 
 
-class Turn(NamedTuple):
+class UserTurn(NamedTuple):
     """One turn, in nanoseconds of this process's monotonic clock.
 
     `done_ns` is 0 if the release was not answered: the user was stopped, or it failed.
@@ -34,13 +34,12 @@ class Turns:
     """The turns of all users, in the order in which their holds ended."""
 
     def __init__(self) -> None:
-        self._columns = tuple(array("q") for _ in Turn._fields)
+        self._columns = tuple(array("q") for _ in UserTurn._fields)
 
     def held(self, user: int, asked_ns: int, acquired_ns: int, released_ns: int) -> int:
         """A hold has ended and is about to be released; gives the number of its turn."""
-        for column, value in zip(
-            self._columns, (user, asked_ns, acquired_ns, released_ns, 0), strict=True
-        ):
+        turn = UserTurn(user, asked_ns, acquired_ns, released_ns, done_ns=0)
+        for column, value in zip(self._columns, turn, strict=True):
             column.append(value)
         return len(self) - 1
 
@@ -51,18 +50,18 @@ class Turns:
     def __len__(self) -> int:
         return len(self._columns[0])
 
-    def __iter__(self) -> Iterator[Turn]:
-        return map(Turn, *self._columns)
+    def __iter__(self) -> Iterator[UserTurn]:
+        return map(UserTurn, *self._columns)
 
-    def between(self, begin_ns: int, end_ns: int) -> list[Turn]:
+    def between(self, begin_ns: int, end_ns: int) -> list[UserTurn]:
         """The turns that were acquired in [begin, end), in the order of their grants."""
         inside = (turn for turn in self if begin_ns <= turn.acquired_ns < end_ns)
         return sorted(inside, key=lambda turn: turn.acquired_ns)
 
-    def holds(self, lock: str) -> Iterator[Held]:
+    def holds(self, lock: str) -> Iterator[HoldInterval]:
         """All holds, to be checked for overlap."""
         for turn in self:
-            yield Held(user_name(turn.user), lock, turn.acquired_ns, turn.released_ns)
+            yield HoldInterval(user_name(turn.user), lock, turn.acquired_ns, turn.released_ns)
 
 
 def user_name(number: int) -> str:

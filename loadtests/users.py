@@ -8,11 +8,12 @@ from weakref import WeakKeyDictionary
 from locust import User
 from locust.env import Environment
 
-from loadtests.trial import Trial, session_for
+from loadtests.trial import CONNECT_TIMEOUT, LoadTrial, session_for
+from loadtests.turns import user_name
 from zkkit import Session
 from zkkit.errors import ZkkitError
 
-TRIALS: WeakKeyDictionary[Environment, Trial] = WeakKeyDictionary()
+TRIALS: WeakKeyDictionary[Environment, LoadTrial] = WeakKeyDictionary()
 """The trial under way in each of locust's environments."""
 
 
@@ -28,14 +29,16 @@ class ZkUser(User):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
         self.trial = TRIALS[environment]
-        self.number = self.trial.number()
+        self.number = next(self.trial.numbers)
         self.session: Session | None = None
         """None if no server gave us one."""
 
     def on_start(self) -> None:
         began = time.monotonic_ns()
         try:
-            self.session = session_for(self.trial, self.number)
+            self.session = session_for(
+                self.trial.servers.hosts, user_name(self.number), 2 * CONNECT_TIMEOUT
+            )
         except ZkkitError as error:
             # Not raised: what on_start raises, locust logs with a traceback for each user.
             self.report("session.open", time.monotonic_ns() - began, error)
@@ -51,7 +54,7 @@ class ZkUser(User):
     def report(self, name: str, ns: int, error: ZkkitError | None = None) -> None:
         """Tell locust of a request. (Not by `events.request.measure`: it swallows exceptions.)"""
         if error is not None:
-            self.trial.failed(error)
+            self.trial.failures[error.message] += 1
         self.environment.events.request.fire(
             request_type=self.trial.wanted.design,
             name=name,

@@ -1,15 +1,19 @@
-"""The designs to compare: how each makes its lock, what it does at a release, and its law."""
+"""The designs to compare: how each makes its lock, what it does at a release, and its law.
+
+An election is a line of contenders too: whoever leads has acquired, whoever leaves has released."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from zkkit import (
     ChildrenWatchLock,
+    HerdElection,
     HerdLock,
     HerdReadWriteLock,
+    LeaderLatch,
     ReadWriteLock,
     ReentrantLock,
     Session,
@@ -21,16 +25,31 @@ from zkkit.recipes.locks.owned import OwnedLock
 from zkkit.scripting import Blocking
 
 
-class ReadersAndWriters(Protocol):
-    """A lock of two halves."""
+class Candidacy:
+    """A candidate as a lock: to acquire is to stand until it leads, to release is to leave."""
 
-    @property
-    def read(self) -> OwnedLock[Blocking]: ...
-    @property
-    def write(self) -> OwnedLock[Blocking]: ...
+    def __init__(self, candidate: LeaderLatch[Session]) -> None:
+        self._candidate = candidate
+        self.path = candidate.path
+
+    def acquire(self, timeout: float | None = None) -> object:
+        """Stand, and wait until we lead; None if `timeout` passes before."""
+        self._candidate.start()
+        leadership = self._candidate.wait(timeout)
+        # Answered in order: then the leader's watch on its own node is set, and leaving takes it
+        # away. Asked of kazoo itself: it is no request of the design.
+        self._candidate.session.kazoo.exists(self.path)
+        return leadership
+
+    def release(self) -> None:
+        """Lead no more."""
+        self._candidate.close()
 
 
-AnyLock: TypeAlias = OwnedLock[Blocking] | ReadersAndWriters
+Takeable: TypeAlias = OwnedLock[Blocking] | Candidacy
+"""What a contender acquires and releases."""
+AnyLock: TypeAlias = Takeable | ReadWriteLock[Blocking] | HerdReadWriteLock[Blocking]
+"""One lock for everybody, or one of two halves."""
 
 
 class UnknownDesign(ZkkitError, ValueError):
@@ -48,6 +67,17 @@ class Design:
     """What happens at a release, in a few words."""
     reads: bool = False
     """Whether some of the contenders read."""
+    elects: bool = False
+    """Whether the contenders are candidates in an election."""
+
+    def as_data(self) -> str:
+        """In results.json a design is its name."""
+        return self.name
+
+    @classmethod
+    def from_data(cls, name: str) -> Design:
+        """As `named`: UnknownDesign if there is none of that name."""
+        return named(name)
 
     @property
     def law(self) -> Law:
@@ -55,22 +85,29 @@ class Design:
         return self.laws.own
 
     def law_of(self, population: str) -> Law:
-        """The law for this population."""
-        return self.laws.shared if population == "shared" else self.laws.own
+        """The law for this population. A plan has only designs that have one."""
+        law = self.laws.shared if population == "shared" else self.laws.own
+        assert law is not None
+        return law
+
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """What its contenders want: designs of one kind can be compared."""
+        return self.reads, self.elects
 
     def readers(self, contenders: int) -> int:
         """How many of so many contenders read: the last ones."""
         return laws.readers(contenders) if self.reads else 0
 
 
-def to_write(lock: AnyLock) -> OwnedLock[Blocking]:
+def to_write(lock: AnyLock) -> Takeable:
     """What a writer acquires; an exclusive lock is the same for everybody."""
-    return lock if isinstance(lock, OwnedLock) else lock.write
+    return lock if isinstance(lock, (OwnedLock, Candidacy)) else lock.write
 
 
-def to_read(lock: AnyLock) -> OwnedLock[Blocking]:
+def to_read(lock: AnyLock) -> Takeable:
     """What a reader acquires."""
-    return lock if isinstance(lock, OwnedLock) else lock.read
+    return lock if isinstance(lock, (OwnedLock, Candidacy)) else lock.read
 
 
 SEQUENTIAL = Design(
@@ -112,9 +149,25 @@ RW_HERD = Design(
     "all contenders watch the whole line: a release wakes them all, and so does a newcomer",
     reads=True,
 )
+ELECTION_LATCH = Design(
+    "election-latch",
+    lambda session, path: Candidacy(LeaderLatch(session, path)),
+    laws.ELECTION_LATCH,
+    "each candidate watches the one before it: a leader that leaves wakes one",
+    elects=True,
+)
+ELECTION_HERD = Design(
+    "election-herd",
+    lambda session, path: Candidacy(HerdElection(session, path)),
+    laws.ELECTION_HERD,
+    "all candidates watch the leader's node: a leader that leaves wakes them all",
+    elects=True,
+)
 
 EXCLUSIVE = {design.name: design for design in (HERD, CHILDREN_WATCH, SEQUENTIAL)}
-DESIGNS = EXCLUSIVE | {design.name: design for design in (RW_HERD, RW_FIRST, RW)}
+DESIGNS = EXCLUSIVE | {
+    design.name: design for design in (RW_HERD, RW_FIRST, RW, ELECTION_HERD, ELECTION_LATCH)
+}
 
 
 def named(name: str, among: Mapping[str, Design] = DESIGNS) -> Design:

@@ -1,8 +1,8 @@
 """The laws: what each design costs, by arithmetic.
 
-One holder at the gate, N contenders queued behind it, each acquiring once. Counted are creates and
-requests from their start, and from the opening of the gate the fires and the wakeups; what fires
-before, while they queue, is counted apart. The laws hold on any machine.
+One session holds the lock at the gate, N contenders queue behind it, and each acquires once. We
+count creates and requests from the contenders' start, fires and wakeups from the opening of the
+gate; what fires before that, while they queue, we count apart. The laws hold on any machine.
 
 **Exclusive locks**, each contender with a session of its own:
 
@@ -15,10 +15,12 @@ before, while they queue, is counted apart. The laws hold on any machine.
 "At most", because a contender that is slow to look again may miss a whole hold, and then has no
 watch that could fire at its end.
 
-Requests: in the sequential design create, list, get, list and delete, 5N. In a herd contender p to
-be served fails p times at most, with a create and a get each, then creates and deletes: the sum of
-2p + 2 is N(N+3). With children-watch each creates, lists and deletes, 3N, and lists once more
-whenever it is woken, N(N-1)/2 times while queueing and N(N+1)/2 times after: N(N+3) as well.
+Requests: in the sequential design create, list, get, list and delete, 5N; but the first in the
+queue saw nobody ahead but the gate, and need not list again when that has gone: 5N - 1. In a herd
+contender p to be served fails p times at most, with a create and a get each, then creates and
+deletes: the sum of 2p + 2 is N(N+3). With children-watch each creates, lists and deletes, 3N, and
+lists once more whenever it is woken, N(N-1)/2 times while queueing and N(N+1)/2 times after: N(N+3)
+as well.
 
 **Readers and writers**: the gate writes, the first W = N/2 (rounded down) contenders write, the R
 others read; they arrive in this order.
@@ -37,13 +39,27 @@ others read; they arrive in this order.
 Requests: 5N for rw. With rw-first a reader has a get and a list for each writer ahead, where 2 do
 with rw: 2W more for each, 5N + 2RW at most. With rw-herd 3N and one for each wakeup, as above.
 
+**Elections**: the gate leads, N candidates stand behind it, each leads once and leaves. Whoever
+leads watches its own node as well, to hear if somebody removes it, and takes that watch away before
+it leaves.
+
+    election-latch   a leader that leaves fires the watch of the candidate next in line: N fires
+    election-herd    it fires that of everybody still standing: N + (N-1) + ... + 1 at most, and
+                     each of them sends one more create
+
+Requests: create, list, get, list, get its own node and delete, but the first in the queue need not
+list again: 6N - 1. In a herd contender p fails p times at most, with a create and a get each, then
+creates, watches its node, and before it deletes that looks whose it is (sync, get): the sum of
+2p + 5 is N(N+6).
+
 **Shared**: N threads on one lock object of one session. Each contends as before, so creates,
 requests and wakeups are as above. But a session has one watch on a path, whoever waits for it, and
 a release fires it once: the herd is inside the process, and shows in the wakeups. Where each
 contender watches a path of its own (sequential) nothing changes. All readers behind one writer are
 one fire (rw: W + 1), each release is one fire at most (herd, children-watch: N; rw-first: W + 1,
 for nobody watches a reader; rw-herd: N, the quickest R - 1 readers included), and so is each
-newcomer after the first (children-watch, rw-herd: N - 1).
+newcomer after the first (children-watch, rw-herd: N - 1). Candidates of elections have a session
+each.
 """
 
 from __future__ import annotations
@@ -110,10 +126,10 @@ def in_words(what: str) -> str:
 
 @dataclass(frozen=True)
 class Laws:
-    """A design's law for each population."""
+    """A design's law for each population; no `shared`: it is not measured so."""
 
     own: Law
-    shared: Law
+    shared: Law | None = None
 
 
 def writers(contenders: int) -> int:
@@ -155,10 +171,13 @@ _ONE_AN_ARRIVAL = at_most("N-1", lambda n: n - 1)
 _ONE_A_WRITER = Term("W+1", lambda n: writers(n) + 1)
 _BOTH = Term("W+R", lambda n: n)
 _FIVE = Term("5N", lambda n: 5 * n)
+_ONE_LESS = Term("5N-1", lambda n: 5 * n - 1)
 _LOOKS = at_most("N(N+3)", lambda n: n * (n + 3))
 _IN_TURN = at_most("W+R(W+1)", _in_turn)
 
-_SEQUENTIAL = Law(fires=_EACH, creates=_EACH, wakeups=_EACH, queueing_fires=_NONE, requests=_FIVE)
+_SEQUENTIAL = Law(
+    fires=_EACH, creates=_EACH, wakeups=_EACH, queueing_fires=_NONE, requests=_ONE_LESS
+)
 SEQUENTIAL = Laws(_SEQUENTIAL, shared=_SEQUENTIAL)
 
 _HERD = Law(
@@ -199,3 +218,9 @@ _RW_HERD = Law(
 RW_HERD = Laws(
     _RW_HERD, shared=replace(_RW_HERD, fires=_ONE_A_RELEASE, queueing_fires=_ONE_AN_ARRIVAL)
 )
+
+_ELECTION_LATCH = replace(_SEQUENTIAL, requests=Term("6N-1", lambda n: 6 * n - 1))
+ELECTION_LATCH = Laws(_ELECTION_LATCH)
+
+_ELECTION_HERD = replace(_HERD, requests=at_most("N(N+6)", lambda n: n * (n + 6)))
+ELECTION_HERD = Laws(_ELECTION_HERD)

@@ -12,14 +12,20 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import zkkit
-from zkkit.cli import bench, chaos, compare, demo, doctor, ensemble, sim
+from zkkit.bench.experiment import Experiment, conduct
+from zkkit.bench.kit.arguments import check_servers
+from zkkit.bench.kit.judgement import INTERRUPTED, UNKNOWN
+from zkkit.bench.table import EXPERIMENTS, Comparison, ExperimentEntry
+from zkkit.cli import doctor, ensemble, sim
 from zkkit.errors import ZkkitError
 
-UNKNOWN = 2
-INTERRUPTED = 130
-
+_DEMO = ExperimentEntry(
+    "zkkit.bench.gate.demo", "three servers, two designs of a lock, one picture"
+)
+_CHAOS = ExperimentEntry("zkkit.chaos.experiment", "the recipes in a storm of faults")
 _DESCRIPTION = "Teach, measure and trust coordination on ZooKeeper."
 _EPILOG = """\
 examples:
@@ -28,6 +34,7 @@ examples:
   zkkit compare --hosts zk1:2181,zk2:2181 on servers that are there already
   zkkit bench locks                       zkkit, kazoo and Java Curator, in turn
   zkkit bench recorder                    what recording costs
+  zkkit bench shop                        what keeps buyers of several processes apart
   zkkit chaos                             every lock in a storm of faults
   zkkit sim gallery                       mistakes in locks, and the shortest story of each
   zkkit sim clocks                        when a hold may be called valid, and when not
@@ -42,22 +49,46 @@ exit codes of demo and compare:
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    top = argparse.ArgumentParser(
-        prog="zkkit",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    top = LazyParser(prog="zkkit", description=_DESCRIPTION, epilog=_EPILOG)
     top.add_argument("--version", action="version", version=f"zkkit {zkkit.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    demo.add_to(commands)
-    compare.add_to(commands)
-    bench.add_to(commands)
-    chaos.add_to(commands)
+    _offer(commands, "demo", _DEMO)
+    _offer(commands, "compare", Comparison(*EXPERIMENTS["gate"]))
+    bench = commands.add_parser("bench", help="all experiments, by name")
+    experiments = bench.add_subparsers(title="experiments", metavar="NAME", required=True)
+    for name, entry in EXPERIMENTS.items():
+        _offer(experiments, name, entry)
+    _offer(commands, "chaos", _CHAOS)
     sim.add_to(commands)
     ensemble.add_to(commands)
     doctor.add_to(commands)
     return top
+
+
+def _offer(commands: Any, name: str, entry: ExperimentEntry) -> None:
+    commands.add_parser(name, help=entry.about).entry = entry
+
+
+class LazyParser(argparse.ArgumentParser):
+    """A parser that asks an experiment for its options when it is used. So nobody waits for the
+    imports of an experiment that was not asked for. Descriptions and examples keep their lines."""
+
+    entry: ExperimentEntry | None = None
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        if self.entry is not None:
+            experiment, self.entry = self.entry.load(args or ()), None
+            self.description, self.epilog = experiment.description, experiment.epilog
+            experiment.add_options(self)
+            self.set_defaults(command=lambda args: self._conduct(experiment, args))
+        return super().parse_known_args(args, namespace)
+
+    def _conduct(self, experiment: Experiment[Any, Any, Any], args: argparse.Namespace) -> int:
+        check_servers(self, args)
+        return conduct(experiment, args, self.prog)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

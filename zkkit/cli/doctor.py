@@ -32,11 +32,7 @@ _PORTS = 9  # clients', quorum and election ports of three nodes
 _MEMORY_MB = 1_000  # three small servers and their clients
 
 Verdict = Literal["ok", "missing", "poor"]
-_MARKS: dict[Verdict, tuple[str, str]] = {
-    "ok": ("ok", "green"),
-    "missing": ("missing", "red"),
-    "poor": ("poor", "yellow"),
-}
+_COLOURS: dict[Verdict, str] = {"ok": "green", "missing": "red", "poor": "yellow"}
 
 
 class Finding(NamedTuple):
@@ -50,17 +46,16 @@ class Finding(NamedTuple):
 
 def add_to(commands: Any) -> None:
     """Add the command to a parser's commands."""
-    own = commands.add_parser(
+    parser = commands.add_parser(
         "doctor",
         help="what this machine lacks, and the command that cures it",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    own.set_defaults(command=_command)
+    parser.set_defaults(command=_command)
 
 
-def _command(given: argparse.Namespace) -> int:
+def _command(args: argparse.Namespace) -> int:
     findings = {}
     for finding in examine():
         findings[finding.need] = finding
@@ -73,7 +68,8 @@ def _command(given: argparse.Namespace) -> int:
 
 def examine() -> Iterator[Finding]:
     """Look at everything, one after the other."""
-    yield _python()
+    # An older one than 3.11 could not even read this file.
+    yield Finding("Python", "ok", ".".join(map(str, sys.version_info[:3])))
     yield _package("kazoo", "missing", "not installed", "pip install kazoo")
     yield _package("docker", "poor", "not installed: no containers", "pip install 'zkkit[docker]'")
     yield _package("matplotlib", "poor", "not installed: no pictures", "pip install 'zkkit[lab]'")
@@ -85,7 +81,7 @@ def examine() -> Iterator[Finding]:
     yield _asked("ZooKeeper", _zookeeper)
     yield _curator()
     yield _asked("engine", _engine)
-    yield _asked("compose", _compose)
+    yield _asked("compose", lambda: " ".join(engine.compose()))
     yield _asked("image", _image)
     yield _asked("ports", _ports)
     yield _memory()
@@ -113,22 +109,17 @@ def judge(findings: dict[str, Finding]) -> tuple[bool, str]:
 
 
 def _line(finding: Finding) -> str:
-    mark, colour = _MARKS[finding.verdict]
-    line = f"{paint(f'{mark:<7}', colour, sys.stdout)}  {finding.need:<10}  {finding.text}"
+    mark = paint(f"{finding.verdict:<7}", _COLOURS[finding.verdict], sys.stdout)
+    line = f"{mark}  {finding.need:<10}  {finding.text}"
     return f"{line}\n{'':21}cure: {finding.cure}" if finding.cure else line
 
 
-def _asked(need: str, look: Callable[[], Finding]) -> Finding:
+def _asked(need: str, look: Callable[[], str]) -> Finding:
     """What `look` finds; an error of an ensemble is a finding too, and its hint is the cure."""
     try:
-        return look()
+        return Finding(need, "ok", look())
     except EnsembleError as error:
         return Finding(need, "missing", error.message, error.hint)
-
-
-def _python() -> Finding:
-    # An older one than 3.11 could not even read this file.
-    return Finding("Python", "ok", ".".join(map(str, sys.version_info[:3])))
 
 
 def _package(name: str, without: Verdict, text: str, cure: str) -> Finding:
@@ -138,20 +129,20 @@ def _package(name: str, without: Verdict, text: str, cure: str) -> Finding:
         return Finding(name, without, text, cure)
 
 
-def _java() -> Finding:
+def _java() -> str:
     java = install.find_java()
     text = f"{java.version} ({java.path})"
     first, _, rest = java.version.partition(".")
     number = rest.partition(".")[0] if first == "1" else first  # Java 8 calls itself 1.8
     if number.isdigit() and int(number) < _OLDEST_JAVA:
         cure = "apt-get install default-jre-headless, or set JAVA_HOME to a newer one"
-        return Finding("Java", "missing", f"{text} is older than {_OLDEST_JAVA}", cure)
-    return Finding("Java", "ok", text)
+        raise EnsembleError(f"{text} is older than {_OLDEST_JAVA}", hint=cure)
+    return text
 
 
-def _zookeeper() -> Finding:
+def _zookeeper() -> str:
     found = install.find_zookeeper()
-    return Finding("ZooKeeper", "ok", f"{found.version} ({found.home})")
+    return f"{found.version} ({found.home})"
 
 
 def _curator() -> Finding:
@@ -162,30 +153,23 @@ def _curator() -> Finding:
     return Finding("Curator", "ok", f"{found.version} ({found.jars[0].parent})")
 
 
-def _engine() -> Finding:
+def _engine() -> str:
     about = engine.connect().version()
-    return Finding("engine", "ok", f"{about.get('Version', 'unknown')} at {engine.endpoint()}")
+    return f"{about.get('Version', 'unknown')} at {engine.endpoint()}"
 
 
-def _compose() -> Finding:
-    return Finding("compose", "ok", " ".join(engine.compose()))
-
-
-def _image() -> Finding:
+def _image() -> str:
     try:
         client = engine.connect()
     except EnsembleError:
-        return Finding("image", "missing", "there is no engine to ask for it", "see engine")
-    return Finding("image", "ok", engine.image(client))
+        raise EnsembleError("there is no engine to ask for it", hint="see engine") from None
+    return engine.image(client)
 
 
-def _ports() -> Finding:
-    reservation = Reservation()
-    try:
+def _ports() -> str:
+    with Reservation() as reservation:
         reservation.choose(_PORTS)
-    finally:
-        reservation.release()
-    return Finding("ports", "ok", "free ones on 127.0.0.1")
+    return "free ones on 127.0.0.1"
 
 
 def _memory() -> Finding:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from zkkit.ensemble import EnsembleError, standing
+from zkkit.ensemble import EnsembleError, kept
 from zkkit.ensemble.backends import BACKENDS
 from zkkit.ensemble.base import NodeStatus, majority, mending, only_leader
-from zkkit.ensemble.standing import NothingUp, Servers, Standing
+from zkkit.ensemble.kept import KeptEnsemble, KeptServers, NothingUp
 from zkkit.show.table import pairs, table
 
 _DESCRIPTION = "Three ZooKeeper servers on this machine that stay up until you end them."
@@ -52,31 +52,31 @@ _MENDING = {
 
 def add_to(commands: Any) -> None:
     """Add the command to a parser's commands."""
-    own = commands.add_parser(
+    parser = commands.add_parser(
         "ensemble",
         help="start, break, mend and end three servers that stay up",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    orders = own.add_subparsers(title="orders", metavar="ORDER", required=True)
+    orders = parser.add_subparsers(title="orders", metavar="ORDER", required=True)
     _add_up(orders)
     down = orders.add_parser("down", help="end the servers and remove their data")
     down.add_argument(
         "--purge", action="store_true", help="remove also the images built by us, and all state"
     )
     down.set_defaults(command=_down)
-    orders.add_parser("status", help="a table of the nodes").set_defaults(command=_status)
+    status = orders.add_parser("status", help="a table of the nodes")
+    status.set_defaults(command=_if_up(_status))
     for verb, what in _BREAKING.items():
         order = orders.add_parser(verb, help=what)
         order.add_argument("node", type=_node, help="its number, or: leader")
-        order.set_defaults(command=_break, verb=verb)
+        order.set_defaults(command=_if_up(_break), verb=verb)
     for verb, kind in _MENDING.items():
         order = orders.add_parser(verb, help=kind.help)
         order.add_argument(
             "node", type=_broken, nargs="?", help=f"its number (default: all that are {kind.state})"
         )
-        order.set_defaults(command=_mend, verb=verb)
+        order.set_defaults(command=_if_up(_mend), verb=verb)
 
 
 def _add_up(orders: Any) -> None:
@@ -104,83 +104,76 @@ def _add_up(orders: Any) -> None:
 # --- the orders -----------------------------------------------------------------------
 
 
-def _up(given: argparse.Namespace) -> int:
-    there, why = standing.up(
-        given.backend,
-        medium=given.medium,
-        client_ports=given.ports,
+def _up(args: argparse.Namespace) -> int:
+    found, why = kept.up(
+        args.backend,
+        medium=args.medium,
+        client_ports=args.ports,
         on_start=lambda: _tell("Starting three ZooKeeper servers ..."),
     )
-    print(_report(there.servers.status()))
+    print(_report(found.servers.status()))
     facts = {
-        "backend": f"{there.backend}: {why}",
-        "medium": there.medium,
-        "connect to": there.hosts,
+        "backend": f"{found.backend}: {why}",
+        "medium": found.medium,
+        "connect to": found.hosts,
         "end it": "zkkit ensemble down",
     }
     print("\n" + pairs(facts))
     return 0
 
 
-def _down(given: argparse.Namespace) -> int:
-    removed = standing.down(purge=given.purge)
+def _down(args: argparse.Namespace) -> int:
+    removed = kept.down(purge=args.purge)
     print(f"Removed {' and '.join(removed)}." if removed else "There was nothing to remove.")
     return 0
 
 
-def _status(given: argparse.Namespace) -> int:
-    there = _find()
-    if there is None:
-        return 1
-    print(_report(there.servers.status()))
-    print("\n" + pairs({"backend": there.backend, "connect to": there.hosts}))
-    return 0
+def _if_up(
+    order: Callable[[KeptEnsemble, argparse.Namespace], None],
+) -> Callable[[argparse.Namespace], int]:
+    """An order to the ensemble that is up; if none is, that is said."""
+
+    def command(args: argparse.Namespace) -> int:
+        try:
+            found = kept.find()
+        except NothingUp as nothing:
+            print(nothing)
+            return 1
+        order(found, args)
+        return 0
+
+    return command
 
 
-def _break(given: argparse.Namespace) -> int:
-    there = _find()
-    if there is None:
-        return 1
+def _status(found: KeptEnsemble, args: argparse.Namespace) -> None:
+    print(_report(found.servers.status()))
+    print("\n" + pairs({"backend": found.backend, "connect to": found.hosts}))
+
+
+def _break(found: KeptEnsemble, args: argparse.Namespace) -> None:
     with _hints_as_commands():
-        node = _leader(there.servers) if given.node == _LEADER else given.node
-        there.servers.order(given.verb, node)
-    print(_report(there.servers.status()))
-    return 0
+        node = _leader(found.servers) if args.node == _LEADER else args.node
+        found.servers.order(args.verb, node)
+    print(_report(found.servers.status()))
 
 
-def _mend(given: argparse.Namespace) -> int:
-    there = _find()
-    if there is None:
-        return 1
-    state = _MENDING[given.verb].state
-    needing = [each.node for each in there.servers.status() if state in _state(each)]
-    chosen = needing if given.node is None else [given.node]
+def _mend(found: KeptEnsemble, args: argparse.Namespace) -> None:
+    state = _MENDING[args.verb].state
+    needing = [each.node for each in found.servers.status() if state in _state(each)]
+    chosen = needing if args.node is None else [args.node]
     for node in chosen:
-        _tell(f"{given.verb} {node} ...")  # it may take a while until the node serves
+        _tell(f"{args.verb} {node} ...")  # it may take a while until the node serves
         with _hints_as_commands():
-            there.servers.order(given.verb, node)
-    print(_report(there.servers.status()))
+            found.servers.order(args.verb, node)
+    print(_report(found.servers.status()))
     if not chosen:
         print(f"\nNo node was {state}.")
-    elif given.node not in (None, *needing) and given.verb != "restart":
-        print(f"\nNode {given.node} was not {state}{_others(needing)}.")
-    return 0
+    elif args.node not in (None, *needing) and args.verb != "restart":
+        others = f", but {' and '.join(map(str, needing))}" if needing else ""
+        print(f"\nNode {args.node} was not {state}{others}.")
 
 
-def _others(needing: Sequence[int]) -> str:
-    return f", but {' and '.join(map(str, needing))}" if needing else ""
-
-
-def _find() -> Standing | None:
-    """The ensemble that is up; if none is, that is said."""
-    try:
-        return standing.find()
-    except NothingUp as nothing:
-        print(nothing)
-        return None
-
-
-def _leader(servers: Servers) -> int:
+def _leader(servers: KeptServers) -> int:
     """The node that leads; says so if an election must be waited for."""
     nodes = servers.status()
     if _leading(nodes) is None and _has_majority(nodes):

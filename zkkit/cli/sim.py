@@ -1,32 +1,36 @@
-"""`zkkit sim gallery`, `clocks` and `replay`: stories that the simulator finds, told and drawn."""
+"""`zkkit sim`: stories that the simulator finds, told and drawn; what it covers, and how fast."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from zkkit.errors import ZkkitError
 from zkkit.show.progress import Progress
-from zkkit.show.sim_story import draw, words
+from zkkit.show.sim_story import draw
 from zkkit.show.table import paint, table
-from zkkit.sim import Story, StoryMismatch, World
+from zkkit.sim import Story, StoryMismatch, World, replay
+from zkkit.sim.coverage import COVERED, FAULTS, widened
 from zkkit.sim.errors import NoWorld
-from zkkit.sim.exhibits import ALL, find, twin
-from zkkit.sim.expiry import WEAKER, Ensemble, RealRule, try_rule, weaker_rule
-from zkkit.sim.explore import Verdict
-from zkkit.sim.origin import Maker, Origin
-from zkkit.sim.properties import Property, of_a_lock
+from zkkit.sim.exhibits import ALL, find
+from zkkit.sim.expiry import WEAKER, ClockModel, RealRule, try_rule, weaker_rule
+from zkkit.sim.origin import Maker
+from zkkit.sim.properties import Property
+from zkkit.sim.speed import tell_speed
+from zkkit.sim.verdict import Verdict
 
 SAME, ANOTHER, UNKNOWN = 0, 1, 2
+_HOLDS = {"holds": "holds", "broken": "BROKEN", "vacuous": "VACUOUS", "unknown": "unknown"}
+_CAUGHT = {"holds": "NOT CAUGHT", "broken": "caught", "vacuous": "vacuous", "unknown": "unknown"}
 
 _ABOUT_GALLERY = """\
 Mistakes that have been made in locks and other recipes, one each, and what the simulator finds: the
 shortest story of requests and faults that leads to something wrong. Without a name all are explored
-and listed; with one its story is told.
+and listed by family, with what each teaches; with one its story is told.
 """
 _GALLERY = """\
 examples:
@@ -52,6 +56,28 @@ examples:
 exit codes:
   0 the real rule holds, every other is caught   1 not so   2 unknown (also wrong usage)
 """
+_ABOUT_COVERAGE = """\
+Explores the recipes, family by family, with at most one fault of each kind, and prints how many
+states there are. All of them take some minutes.
+"""
+_COVERAGE = f"""\
+examples:
+  zkkit sim coverage semaphore
+  zkkit sim coverage lock --whole      those that are bounded, with wider bounds: up to an hour
+
+families: {", ".join(COVERED)}
+
+exit codes:
+  0 everything holds   1 something is broken   2 unknown (also wrong usage)
+"""
+_ABOUT_SPEED = "How fast the explorer is, and how its work grows with actors and faults.\n"
+_SPEED = """\
+examples:
+  zkkit sim speed
+
+exit codes:
+  0 all is done within the limits   1 it is not
+"""
 _ABOUT_REPLAY = """\
 Tells a story from a file, step by step, and lets it happen again in the world it was found in: does
 it come to the same end? A story remembers its world if it is one of the gallery's, or was explored
@@ -62,8 +88,9 @@ examples:
   zkkit sim replay story.json
   zkkit sim replay story.json --svg story.svg --png story.png   draw it
   zkkit sim replay story.json --world shop.worlds:two_buyers    in a world of your own: a function
-                                                                that gives a World, or a World and
-                                                                its properties
+                                                                that gives a World and its
+                                                                properties; or the World alone, if
+                                                                the story says what was asked
 
 exit codes:
   0 it comes to the same end   1 it does not: it ends well or otherwise, or no longer fits
@@ -74,18 +101,27 @@ exit codes:
 def add_to(commands: Any) -> None:
     """Add the commands to a parser's commands."""
     top = commands.add_parser("sim", help="stories of the simulator: tell, draw, replay")
-    own = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    gallery = _add(own, "gallery", "mistakes and their stories", _ABOUT_GALLERY, _GALLERY)
-    gallery.set_defaults(command=_gallery)
+    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, command: Any, about: str, description: str, epilog: str) -> Any:
+        parser = subparsers.add_parser(name, help=about, description=description, epilog=epilog)
+        parser.set_defaults(command=command)
+        return parser
+
+    gallery = add("gallery", _gallery, "mistakes and their stories", _ABOUT_GALLERY, _GALLERY)
     gallery.add_argument("name", nargs="?", metavar="NAME", help="one of them; its story is told")
     gallery.add_argument("--save", metavar="FILE", help="keep the story, as JSON")
     _add_pictures(gallery)
-    clocks = _add(own, "clocks", "rules by which a hold is valid", _ABOUT_CLOCKS, _CLOCKS)
-    clocks.set_defaults(command=_clocks)
+    clocks = add("clocks", _clocks, "rules by which a hold is valid", _ABOUT_CLOCKS, _CLOCKS)
     clocks.add_argument("name", nargs="?", metavar="NAME", help="a rule; its story is told")
     _add_pictures(clocks)
-    replay = _add(own, "replay", "let a story happen again", _ABOUT_REPLAY, _REPLAY)
-    replay.set_defaults(command=_replay)
+    coverage = add("coverage", _coverage, "explore the recipes", _ABOUT_COVERAGE, _COVERAGE)
+    coverage.add_argument(
+        "family", nargs="?", choices=list(COVERED), metavar="FAMILY", help="one family of recipes"
+    )
+    coverage.add_argument("--whole", action="store_true", help="the bounded ones, less bounded")
+    add("speed", lambda args: tell_speed(), "how fast the explorer is", _ABOUT_SPEED, _SPEED)
+    replay = add("replay", _replay, "let a story happen again", _ABOUT_REPLAY, _REPLAY)
     replay.add_argument("story", metavar="STORY", help="the file of a saved story")
     replay.add_argument(
         "--world", metavar="MODULE:FUNCTION", help="builds the world; it is imported and called"
@@ -93,109 +129,108 @@ def add_to(commands: Any) -> None:
     _add_pictures(replay)
 
 
-def _add(own: Any, name: str, about: str, description: str, epilog: str) -> Any:
-    return own.add_parser(
-        name,
-        help=about,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def _add_pictures(own: Any) -> None:
-    own.add_argument("--svg", metavar="FILE", help="draw the story as SVG")
-    own.add_argument("--png", metavar="FILE", help="draw the story as PNG")
+def _add_pictures(parser: Any) -> None:
+    parser.add_argument("--svg", metavar="FILE", help="draw the story as SVG")
+    parser.add_argument("--png", metavar="FILE", help="draw the story as PNG")
 
 
 # --- the gallery --------------------------------------------------------------------------
 
 
-def _gallery(given: argparse.Namespace) -> int:
-    if given.name is not None:
-        return _one(given)
-    if given.save or given.svg or given.png:
-        raise NoStory("which story?", hint="name one: zkkit sim gallery NAME --png story.png")
-    rows, verdicts = [], []
+def _gallery(args: argparse.Namespace) -> int:
+    if args.name is not None:
+        return _tell(args.name, find(args.name), args)
+    _refuse_files(args, "name one: zkkit sim gallery NAME --png story.png")
+    verdicts = []
+    tables: dict[str, list[tuple[str, ...]]] = {}
     with Progress(len(ALL), "explored") as progress:
         for each in ALL:
             verdict = find(each.name)
             verdicts.append(verdict.holds)
             length = str(verdict.story.length) if verdict.story else "-"
             faults = ", ".join(each.faults.kinds) if each.faults.at_most else "none"
-            rows.append((each.name, faults, _caught(verdict), length, each.mistake))
+            row = f"  {each.name}", faults, _CAUGHT[verdict.outcome], length, each.teaches
+            tables.setdefault(each.family, []).append(row)
             progress.done(each.name)
-    # The mistake last: it is the longest.
-    _print_table(("name", "fault", "verdict", "length", "mistake"), rows)
+    # What it teaches last: it is the longest.
+    empty = ("",) * 4
+    rows = [row for name, those in tables.items() for row in ((name, *empty), *those)]
+    _print_table(("name", "fault", "verdict", "length", "what it teaches"), rows)
     print("\nlength: requests and faults.  One of them told: zkkit sim gallery NAME")
     return _code(verdicts)
 
 
-def _one(given: argparse.Namespace) -> int:
-    verdict = find(twin(given.name).name)
-    story = verdict.story
-    if story is None:
-        print(f"{given.name}: {verdict}")
+def _refuse_files(args: argparse.Namespace, hint: str) -> None:
+    if any(getattr(args, kind, None) for kind in ("save", "svg", "png")):
+        raise NoStory("which story?", hint=hint)
+
+
+def _tell(name: str, verdict: Verdict, args: argparse.Namespace, about: str = "") -> int:
+    """The story of a mistake."""
+    if verdict.story is None:
+        print(f"{name}: {verdict}")
         return _code([verdict.holds])
-    print(words(story))
-    if given.save:
-        _written(given.save, story.save)
-    _draw(story, given)
+    print(f"{about}{draw(verdict.story).words}")
+    _write(verdict.story, args)
     return 0
 
 
 def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """As wide as the terminal."""
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    told = table(heads, rows, left=len(heads))
-    print("\n".join(_cut(line, wide) for line in told.splitlines()))
+    text = table(heads, rows, left=len(heads))
+    print("\n".join(_cut(line, wide) for line in text.splitlines()))
 
 
 def _cut(line: str, wide: int | None) -> str:
     return line if wide is None or len(line) <= wide else line[: wide - 1] + "…"
 
 
-def _caught(verdict: Verdict) -> str:
-    return {False: "caught", True: "NOT CAUGHT", None: "unknown"}[verdict.holds]
-
-
-def _code(verdicts: list[bool | None]) -> int:
-    """Of what was found about mistakes: a mistake that holds is one that was not caught."""
-    return ANOTHER if True in verdicts else UNKNOWN if None in verdicts else 0
+def _code(verdicts: Collection[bool | None], wrong: bool = True) -> int:
+    """Of what was found, by default about mistakes: one that holds was not caught."""
+    return ANOTHER if wrong in verdicts else UNKNOWN if None in verdicts else 0
 
 
 # --- clocks -------------------------------------------------------------------------------
 
 
-def _clocks(given: argparse.Namespace) -> int:
-    if given.name is not None:
-        return _clock(given)
-    if given.svg or given.png:
-        raise NoStory("which story?", hint="name a rule: zkkit sim clocks NAME --png story.png")
-    real = try_rule(RealRule, Ensemble())
-    said = {True: "holds", False: "BROKEN", None: "unknown"}[real.holds]
-    rows = [(RealRule.__name__, said, f"{real.states:,}", "The rule of real sessions.")]
+def _clocks(args: argparse.Namespace) -> int:
+    if args.name is not None:
+        weaker = weaker_rule(args.name)
+        verdict = try_rule(weaker.rule, weaker.ensemble)
+        return _tell(weaker.name, verdict, args, f"{weaker.name}: {weaker.about}\n")
+    _refuse_files(args, "name a rule: zkkit sim clocks NAME --png story.png")
+    real = try_rule(RealRule, ClockModel())
+    rows = [
+        (RealRule.__name__, _HOLDS[real.outcome], f"{real.states:,}", "The rule of real sessions.")
+    ]
     verdicts = []
     with Progress(len(WEAKER), "explored") as progress:
         for each in WEAKER:
             verdict = try_rule(each.rule, each.ensemble)
             verdicts.append(verdict.holds)
-            rows.append((each.name, _caught(verdict), f"{verdict.states:,}", each.about))
+            rows.append((each.name, _CAUGHT[verdict.outcome], f"{verdict.states:,}", each.about))
             progress.done(each.name)
     _print_table(("rule", "verdict", "states", "what it does"), rows)
     print("\nOne of them told: zkkit sim clocks NAME")
-    return ANOTHER if real.holds is False else UNKNOWN if real.holds is None else _code(verdicts)
+    return _code([real.holds], wrong=False) or _code(verdicts)
 
 
-def _clock(given: argparse.Namespace) -> int:
-    weaker = weaker_rule(given.name)
-    verdict = try_rule(weaker.rule, weaker.ensemble)
-    if verdict.story is None:
-        print(f"{weaker.name}: {verdict}")
-        return _code([verdict.holds])
-    print(f"{weaker.name}: {weaker.about}\n{words(verdict.story)}")
-    _draw(verdict.story, given)
-    return 0
+# --- what is covered ----------------------------------------------------------------------
+
+
+def _coverage(args: argparse.Namespace) -> int:
+    verdicts: set[bool | None] = set()
+    for family in [args.family] if args.family else COVERED:
+        casts = widened(COVERED[family]) if args.whole else COVERED[family]
+        for cast in casts:
+            print(f"{family}: {cast}, {cast.bound}", flush=True)
+            for fault in FAULTS:
+                verdict = cast.under(fault)
+                verdicts.add(verdict.holds)
+                word = _HOLDS[verdict.outcome]
+                print(f"  {fault or 'no fault':14}{word}  {verdict.states:>11,} states", flush=True)
+    return _code(verdicts, wrong=False)
 
 
 # --- replaying ----------------------------------------------------------------------------
@@ -205,18 +240,18 @@ class NoStory(ZkkitError):
     """No story to do this with, or no place to write it to."""
 
 
-def _replay(given: argparse.Namespace) -> int:
-    story = Story.load(given.story)
-    print(words(story))
-    _draw(story, given)
+def _replay(args: argparse.Namespace) -> int:
+    story = Story.load(args.story)
+    print(draw(story).words)
+    _write(story, args)
     print()
     try:
-        world, properties = _world(story, given.world)
+        world, properties = _world(story, args.world)
     except NoWorld:
         print(paint("Unknown", "yellow", sys.stdout) + ": it cannot be replayed.", flush=True)
         raise
     try:
-        wrong = story.replay(world, properties)
+        wrong = replay(story, world, properties)
     except StoryMismatch as mismatch:
         print(f"It no longer happens: {mismatch.message}.")
         return ANOTHER
@@ -239,18 +274,23 @@ def _world(story: Story, named: str | None) -> tuple[World, tuple[Property, ...]
                 "the story does not say how its world is built",
                 hint="give a function that builds it: --world package.module:function",
             )
-        return origin.world(), _asked(origin, ())
+        return origin.world(), origin.properties()
     if "" not in sys.path:
         sys.path.insert(0, "")  # as Python itself does: the directory we are in
     package = named.partition(":")[0].partition(".")[0]
     trusted = () if package == "zkkit" else (package,)  # not all of zkkit: the file may name more
     if origin is not None and origin.build.function == named:
-        return origin.world(trusted), _asked(origin, trusted)
+        return origin.world(trusted), origin.properties(trusted)
     match Maker(named).make(trusted):
-        case World() as world:
-            return world, of_a_lock() if origin is None else _asked(origin, trusted)
+        case World() as world if origin is not None:
+            return world, origin.properties(trusted)
         case World() as world, [*properties] if all(isinstance(p, Property) for p in properties):
             return world, tuple(properties)
+        case World():
+            raise NoWorld(
+                f"neither the story nor {named} says which properties to ask about",
+                hint="let it give a World and its properties: return world, of_a_lock()",
+            )
         case built:
             raise NoWorld(
                 f"{named} gives {built!r}, which is no world",
@@ -258,20 +298,18 @@ def _world(story: Story, named: str | None) -> tuple[World, tuple[Property, ...]
             )
 
 
-def _asked(origin: Origin, trusted: tuple[str, ...]) -> tuple[Property, ...]:
-    properties = origin.properties(trusted)
-    return of_a_lock() if properties is None else tuple(properties)
-
-
 # --- files --------------------------------------------------------------------------------
 
 
-def _draw(story: Story, given: argparse.Namespace) -> None:
+def _write(story: Story, args: argparse.Namespace) -> None:
+    """The files that were asked for."""
     drawing = draw(story)
-    if given.svg:
-        _written(given.svg, lambda path: path.write_text(drawing.svg(), encoding="utf-8"))
-    if given.png:
-        _written(given.png, lambda path: path.write_bytes(drawing.png()))
+    if "save" in args and args.save:
+        _written(args.save, story.save)
+    if args.svg:
+        _written(args.svg, lambda path: path.write_text(drawing.svg(), encoding="utf-8"))
+    if args.png:
+        _written(args.png, lambda path: path.write_bytes(drawing.png()))
 
 
 def _written(name: str, write: Any) -> None:

@@ -6,14 +6,15 @@ The colours are safe for the colour-blind (Okabe and Ito's); each design has a m
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from zkkit.errors import ZkkitError
+from zkkit.record import export
 
 BLUE, ORANGE, GREEN, PINK, YELLOW = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
 INK, MUTED, GRID = "#222222", "#555555", "#DDDDDD"
@@ -42,7 +43,11 @@ class NoPicture(ZkkitError, ImportError):
     """matplotlib cannot be imported."""
 
 
-class Look(NamedTuple):
+need = partial(export.need, missing=NoPicture, so="no picture: ")
+"""Import a module that not everybody has; NoPicture if it is missing."""
+
+
+class Style(NamedTuple):
     """How a design is drawn."""
 
     colour: str
@@ -50,19 +55,18 @@ class Look(NamedTuple):
 
 
 _LOOKS = {
-    "herd": Look(ORANGE, "^"),
-    "sequential": Look(BLUE, "o"),
-    "rw-herd": Look(ORANGE, "^"),
-    "rw": Look(BLUE, "o"),
+    "herd": Style(ORANGE, "^"),
+    "sequential": Style(BLUE, "o"),
+    "rw-herd": Style(ORANGE, "^"),
+    "rw": Style(BLUE, "o"),
 }
-_OTHERS = (Look(GREEN, "s"), Look(PINK, "D"), Look(YELLOW, "v"))
+_OTHERS = (Style(GREEN, "s"), Style(PINK, "D"), Style(YELLOW, "v"))
 
 
 def start(height: float, width: float = WIDTH) -> Any:
     """A figure of this size in inches, on white, to be drawn within `style()`.
     It is no figure of pyplot's: nothing is left behind in a notebook."""
-    figure = need("matplotlib.figure").Figure(figsize=(width, height), dpi=DPI, facecolor="white")
-    return figure
+    return need("matplotlib.figure").Figure(figsize=(width, height), dpi=DPI, facecolor="white")
 
 
 def style(**more: Any) -> Any:
@@ -91,23 +95,16 @@ def as_svg(figure: Any, title: str, words: str) -> str:
 SVG = {"svg.hashsalt": "zkkit"}
 
 
-def need(module: str) -> Any:
-    """Import a module that not everybody has; NoPicture if it is missing."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise NoPicture(
-            f"no picture: cannot import {module} ({error})", hint="pip install 'zkkit[lab]'"
-        ) from error
-
-
-def fit(figure: Any, text: Any, *, largest: float) -> None:
-    """Make a text as large as the width allows."""
-    text.set_fontsize(largest)
+def caption(figure: Any, title: str, footer: str = "", *, largest: float = 17) -> None:
+    """The finding above a picture, as large as the width allows; below it how to read it."""
+    height = figure.get_size_inches()[1]
+    heading = figure.text(MARGIN, 1 - 0.3 / height, title, fontweight="bold", va="center")
+    heading.set_fontsize(largest)
     room = figure.bbox.width * (1 - 2 * MARGIN)
     canvas = need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-    width = text.get_window_extent(canvas.get_renderer()).width
-    text.set_fontsize(largest * min(1.0, room / width))
+    width = heading.get_window_extent(canvas.get_renderer()).width
+    heading.set_fontsize(largest * min(1.0, room / width))
+    figure.text(MARGIN, 0.1 / height, footer, fontsize=9, color=MUTED, va="bottom")
 
 
 class End(NamedTuple):
@@ -116,7 +113,7 @@ class End(NamedTuple):
     x: float
     y: float
     text: str
-    look: Look
+    look: Style
 
 
 def label_ends(axes: Any, ends: Sequence[End]) -> None:
@@ -168,7 +165,7 @@ def short(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"
 
 
-def looks(designs: Sequence[str]) -> dict[str, Look]:
+def looks(designs: Sequence[str]) -> dict[str, Style]:
     """How to draw each of these designs."""
     spare = iter(_OTHERS * len(designs))
     return {name: _LOOKS[name] if name in _LOOKS else next(spare) for name in designs}

@@ -6,13 +6,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
 
-_VERDICTS = {
-    True: ("holds", "✓ Verdict: holds"),
-    False: ("broken", "✗ Verdict: broken"),
-    "unknown": ("unknown", "? Verdict: unknown"),
-}
+_SIGNS = {"holds": "✓", "broken": "✗", "unknown": "?"}
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d1d1f; --soft: #55585e; --page: #fafafa; --card: #fff;
@@ -56,10 +51,10 @@ def page(*, title: str, heading: str, verdict: str, body: Iterable[str], rows_in
     )
 
 
-def verdict(value: Any, words: str) -> str:
-    """A verdict (True, False or "unknown"), and why."""
-    kind, heading = _VERDICTS[value]
-    return f'<p class="verdict {kind}"><strong>{heading}</strong> {escape(words)}</p>'
+def verdict(word: str, why: str) -> str:
+    """A verdict (holds, broken or unknown), and why."""
+    heading = f"{_SIGNS[word]} Verdict: {word}"
+    return f'<p class="verdict {word}"><strong>{heading}</strong> {escape(why)}</p>'
 
 
 def picture(data: bytes, alt: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Self, TextIO
 
-from zkkit.sim import Progress as Explored
+from zkkit.sim import Explored
 
 _BAR = 24
 
@@ -98,7 +98,7 @@ def exploring(stream: TextIO | None = None, every: float = 2.0) -> Callable[[Exp
     """Shows how far an exploration has come: `explore(world, progress=exploring())`.
 
     On a terminal one line that is written over and over, and gone in the end; elsewhere, as in a
-    notebook, a line every so many seconds. Nobody knows how many states there will be: so there is
+    notebook, a line every so many seconds. How many states there will be is unknown: so there is
     no bar.
     """
     out = stream if stream is not None else sys.stderr
@@ -106,12 +106,12 @@ def exploring(stream: TextIO | None = None, every: float = 2.0) -> Callable[[Exp
 
     def show(far: Explored) -> None:
         nonlocal last
-        told = f"{far.states:,} states in {far.seconds:.1f} s, {far.waiting:,} still to go on from"
+        text = f"{far.states:,} states in {far.seconds:.1f} s, {far.waiting:,} still to go on from"
         if out.isatty():
-            out.write(_over("" if far.over else told))
+            out.write(_over("" if far.over else text))
         elif not far.over and far.seconds - last >= every:
             last = far.seconds
-            out.write(f"{told}\n")
+            out.write(f"{text}\n")
         out.flush()
 
     return show

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from zkkit.show.sim_nodes import FIRES, Box, Line, Nodes
+from zkkit.show.sim_nodes import FIRES, Box, Nodes, TextLine
+from zkkit.sim.places import line_of
 from zkkit.sim.scenes import Deed, Scene
 from zkkit.sim.story import Story
 
@@ -21,6 +22,7 @@ Measure = Callable[[str, float, bool], float]
 
 TEXT, SMALL = 8.6, 7.8  # sizes of letters
 LINE, PAD, GAP = 11.6, 6.0, 8.0  # height of a line, room inside a row, room between boxes
+TAIL = 8.0  # room before small print behind a text
 CHANNEL = 6.0  # room for one arrow below a row's texts
 LEFT, NUMBER, LIFELINE = 14.0, 20.0, 10.0
 _LANE_LEAST, _LANE_MOST, _BOX_MOST = 118.0, 190.0, 130.0
@@ -36,12 +38,12 @@ class Arrow(NamedTuple):
 
 
 @dataclass
-class Row:
+class StoryRow:
     """One event."""
 
     number: int
     band: list[str] = field(default_factory=list)
-    cells: dict[int, list[Line]] = field(default_factory=dict)
+    cells: dict[int, list[TextLine]] = field(default_factory=dict)
     boxes: list[Box] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
@@ -59,7 +61,7 @@ class Row:
         return self.top + self.band_height + PAD
 
 
-class Layout:
+class StoryLayout:
     """The whole picture: columns, and rows from top to bottom."""
 
     def __init__(self, story: Story, measure: Measure) -> None:
@@ -79,7 +81,8 @@ class Layout:
         slots = len(self.nodes.paths) * (self.box + GAP) - GAP
         nodes = max(measure(self.heading, TEXT, True), slots)
         room = _PAGE - 2 * LEFT - NUMBER - nodes - GAP
-        self.lane = min(_LANE_MOST, max(_LANE_LEAST, room / max(1, len(self.lanes))))
+        least = max(_LANE_LEAST, self._longest_word() + LIFELINE + 8)
+        self.lane = min(_LANE_MOST, max(least, room / max(1, len(self.lanes))))
         self.nodes_left = LEFT + NUMBER + self.lane * len(self.lanes) + GAP
         self.width = max(_PAGE, self.nodes_left + nodes + LEFT)
         self.rows = [self._row(number, boxes[number]) for number in range(len(story.scenes))]
@@ -93,6 +96,17 @@ class Layout:
     def slot(self, number: int) -> float:
         """The left edge of a slot."""
         return self.nodes_left + number * (self.box + GAP)
+
+    def _longest_word(self) -> float:
+        """How wide the widest word is that stands in a lane: a path cannot be read in pieces."""
+        texts = {
+            (word, line.bold)
+            for scene in self.story.scenes
+            for deed in scene.deeds
+            for line in _cell(deed, unreal=False)
+            for word in self.nodes.name(line.text).split(" ")
+        }
+        return max((self._measure(word, TEXT, bold) for word, bold in texts), default=0.0)
 
     def wrap(self, text: str, size: float, width: float, bold: bool = False) -> list[str]:
         """The text in lines that fit into this width."""
@@ -114,18 +128,19 @@ class Layout:
             line = word
         return [*done, line]
 
-    def _wrapped(self, lines: Sequence[Line], size: float, width: float) -> list[Line]:
+    def _wrapped(self, lines: Sequence[TextLine], size: float, width: float) -> list[TextLine]:
         return [
-            Line(part, line.tone)
+            TextLine(part, line.tone)
             for line in lines
             for part in self.wrap(line.text, size, width, line.bold)
         ]
 
     # --- rows -----------------------------------------------------------------------------
 
-    def _row(self, number: int, boxes: list[Box]) -> Row:
-        scene, before = self.story.scenes[number], self._before(number)
-        row = Row(number, boxes=boxes)
+    def _row(self, number: int, boxes: list[Box]) -> StoryRow:
+        scene = self.story.scenes[number]
+        before = self.story.scenes[number - 1] if number else None
+        row = StoryRow(number, boxes=boxes)
         if scene.fault:
             room = self.width - 2 * LEFT - NUMBER
             row.band = self.wrap(scene.head, TEXT, room, bold=True)
@@ -142,51 +157,73 @@ class Layout:
         row.height = row.band_height + texts + 2 * PAD + CHANNEL * len(row.arrows)
         return row
 
-    def _before(self, number: int) -> Scene | None:
-        return self.story.scenes[number - 1] if number else None
-
-    def _fill_cells(self, row: Row, scene: Scene, before: Scene | None) -> None:
-        def put(lane: int, *lines: Line) -> None:
-            named = [Line(self.nodes.name(text), tone) for text, tone in lines]
-            fitting = self._wrapped(named, TEXT, self.lane - LIFELINE - 8)
+    def _fill_cells(self, row: StoryRow, scene: Scene, before: Scene | None) -> None:
+        def put(lane: int, *lines: TextLine) -> None:
+            named = [TextLine(self.nodes.name(each.text), each.tone) for each in lines]
+            fitting = self._wrapped(named, TEXT, self._room)
             row.cells.setdefault(lane, []).extend(fitting)
 
         event = self.story.events[row.number - 1] if row.number else ("apply",)
         if scene.fault or event[0] != "apply":
-            told = Line(f"⚡ {scene.fault}", "alarm") if scene.fault else Line(scene.head, "soft")
+            text, tone = (f"⚡ {scene.fault}", "alarm") if scene.fault else (scene.head, "soft")
             for lane in self._lanes_of(scene.whom):
-                put(lane, told)
+                put(lane, TextLine(text, tone))
+            for lane in self._lanes_of(scene.whom[:1] if scene.place else ()):
+                self._add_line(row.cells[lane], scene.place)
         unreal = {(hold.who, hold.path) for hold in scene.holds if not hold.real}
+        said: dict[int, str] = {}  # the line of the script that a lane's texts belong to
+
+        def at(lane: int, where: str) -> None:
+            """Close the texts of one line, where the next ones belong to another."""
+            if said.get(lane) and said[lane] != where:
+                self._add_line(row.cells[lane], said[lane])
+            said[lane] = where
+
         for deed in scene.deeds:
             for lane in self._lanes_of((deed.who,) if deed.who else scene.whom[:1]):
+                at(lane, deed.where)
                 put(lane, *_cell(deed, (deed.who, deed.path) in unreal))
-        for lane, does in enumerate(scene.doing[: len(self.lanes)]):
-            if does == "waits" and (before is None or before.doing[lane : lane + 1] != (does,)):
-                put(lane, Line("waits", "soft"))
+        for lane, does in enumerate(scene.doing):
+            if does == "waits" and (before is None or before.doing[lane] != does):
+                at(lane, scene.stands[lane] if scene.stands else "")
+                put(lane, TextLine("waits", "soft"))
+        for lane in list(said):
+            at(lane, "")
+
+    @property
+    def _room(self) -> float:
+        """How wide the texts of a lane may be."""
+        return self.lane - LIFELINE - 8
+
+    def _add_line(self, cell: list[TextLine], where: str) -> None:
+        """Put the line of the script behind the last text, or below it if there is no room."""
+        place, last = f"[{line_of(where)}]", cell[-1]
+        text = self._measure(last.text, TEXT, last.bold)
+        if not last.tail and text + TAIL + self._measure(place, SMALL, False) <= self._room:
+            cell[-1] = last._replace(tail=place)
+        else:
+            cell += self._wrapped([TextLine(place, "soft")], TEXT, self._room)
 
     def _lanes_of(self, names: Sequence[str]) -> list[int]:
         return [self.lanes.index(name) for name in names if name in self.lanes]
 
     def _arrows(self, scene: Scene, before: Scene | None) -> list[Arrow]:
         known = {(w.who, w.path) for w in before.watches} if before else set()
-        found = [
-            Arrow(self.lanes.index(watch.who), self.nodes.paths.index(watch.path), False)
-            for watch in scene.watches
-            if watch.who in self.lanes and (watch.who, watch.path) not in known
+        new = [(w.who, w.path, False) for w in scene.watches if (w.who, w.path) not in known]
+        fired = [(deed.who, deed.path, True) for deed in scene.deeds if deed.kind in FIRES]
+        return [
+            Arrow(self.lanes.index(who), self.nodes.paths.index(path), fires)
+            for who, path, fires in (*new, *fired)
+            if who in self.lanes and path in self.nodes.paths
         ]
-        for deed in scene.deeds:
-            if deed.kind in FIRES and deed.path in self.nodes.paths and deed.who in self.lanes:
-                slot = self.nodes.paths.index(deed.path)
-                found.append(Arrow(self.lanes.index(deed.who), slot, True))
-        return found
 
 
 _TONES = {"wakes": "strong", "fire": "strong", "holds": "good", "releases": "strong"}
 
 
-def _cell(deed: Deed, unreal: bool) -> list[Line]:
+def _cell(deed: Deed, unreal: bool) -> list[TextLine]:
     if not deed.outcome:
-        return [Line(deed.text, "alarm" if unreal else _TONES.get(deed.kind, "soft"))]
-    nobody = [] if deed.who else [Line("(nobody waits for it)", "soft")]
+        return [TextLine(deed.text, "alarm" if unreal else _TONES.get(deed.kind, "soft"))]
+    nobody = [] if deed.who else [TextLine("(nobody waits for it)", "soft")]
     tone = "alarm" if deed.kind == "lost" else "plain"
-    return [*nobody, Line(deed.text), Line(f"→ {deed.outcome}", tone)]
+    return [*nobody, TextLine(deed.text), TextLine(f"→ {deed.outcome}", tone)]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from posixpath import commonpath
 from typing import NamedTuple
 
-from zkkit.paths import join, split
+from zkkit.paths import split
 from zkkit.sim.scenes import Scene, Znode
 from zkkit.sim.story import Story
 
 
-class Line(NamedTuple):
-    """One line of text and how it is meant: plain, soft, strong, good or alarm."""
+class TextLine(NamedTuple):
+    """One line of text and how it is meant: plain, soft, strong, good or alarm. `tail`: small
+    print behind it."""
 
     text: str
     tone: str = "plain"
+    tail: str = ""
 
     @property
     def bold(self) -> bool:
@@ -29,7 +32,7 @@ class Box:
     """A node in a row. `state`: there, gone, or absent (it is not there, but matters)."""
 
     slot: int
-    lines: list[Line]
+    lines: list[TextLine]
     state: str
     held: bool
     changed: bool = True
@@ -68,40 +71,42 @@ class Nodes:
             if now is None and old is None and not more and not heard:
                 continue
             if now is None:
-                more.insert(0, Line("deleted" if old is not None else "not there", "alarm"))
+                more.insert(0, TextLine("deleted" if old is not None else "not there", "alarm"))
             else:
                 more = [*self._about(now), *more]
             state = "there" if now is not None else "absent" if old is None else "gone"
             held = now is not None and any(hold.path == path for hold in scene.holds)
-            found.append(Box(slot, [Line(self.name(path)), *more], state, held))
+            found.append(Box(slot, [TextLine(self.name(path)), *more], state, held))
         return found
 
-    def _about(self, node: Znode) -> list[Line]:
+    def _about(self, node: Znode) -> list[TextLine]:
         """What its name does not say already."""
         said = []
         named = [lane.session for lane in self._story.lanes if f"<{lane.name}" in node.path]
         several = len({lane.session for lane in self._story.lanes}) > 1
         if node.old:
-            said.append(Line("of the old session", "alarm"))
+            said.append(TextLine("of the old session", "alarm"))
         elif node.owner and several and node.owner not in named:
-            said.append(Line(f"of {node.owner}", "soft"))
+            said.append(TextLine(f"of {node.owner}", "soft"))
         if node.data:
-            said.append(Line(f"data {node.data}"))
+            said.append(TextLine(f"data {node.data}"))
+        if node.version:
+            said.append(TextLine(f"version {node.version}"))
         return said
 
-    def _held(self, scene: Scene, path: str) -> list[Line]:
+    def _held(self, scene: Scene, path: str) -> list[TextLine]:
         return [
-            Line(f"{hold.who} holds", "good")
+            TextLine(f"{hold.who} holds", "good")
             if hold.real
-            else Line(f"{hold.who} believes it holds", "alarm")
+            else TextLine(f"{hold.who} believes it holds", "alarm")
             for hold in scene.holds
             if hold.path == path
         ]
 
-    def _watched(self, scene: Scene, path: str) -> list[Line]:
+    def _watched(self, scene: Scene, path: str) -> list[TextLine]:
         return [
-            Line(f"{w.who} watches{' children' * w.children}") if w.on_server
-            else Line(f"{w.who}'s watch is gone", "alarm")
+            TextLine(f"{w.who} watches{' children' * w.children}") if w.on_server
+            else TextLine(f"{w.who}'s watch is gone", "alarm")
             for w in scene.watches
             if w.path == path
         ]  # fmt: skip
@@ -110,7 +115,7 @@ class Nodes:
 def _emphasise(rows: Sequence[list[Box]]) -> None:
     """Make strong what is different from the row before, and leave out the small print of what is
     not."""
-    before: dict[int, list[Line]] | None = None
+    before: dict[int, list[TextLine]] | None = None
     for boxes in rows:
         now = {box.slot: list(box.lines) for box in boxes}
         for box in boxes:
@@ -120,7 +125,7 @@ def _emphasise(rows: Sequence[list[Box]]) -> None:
                 box.lines = [line for line in known if line.tone != "soft"]
             elif box.state == "there" and box.changed:
                 box.lines = [
-                    Line(line.text, "strong") if line.tone == "plain" and line not in known
+                    TextLine(line.text, "strong") if line.tone == "plain" and line not in known
                     else line
                     for line in box.lines
                 ]  # fmt: skip
@@ -146,15 +151,5 @@ def _that_matter(story: Story) -> list[str]:
 def _base(paths: Sequence[str]) -> str:
     """The directory that all of them are in; those above others do not count."""
     parents = {split(path)[0] for path in paths}
-    inner = [split(path)[0].split("/")[1:] for path in paths if path not in parents]
-    if not inner:
-        return "/"
-    common = []
-    for parts in zip(*inner, strict=False):
-        if len(set(parts)) > 1:
-            break
-        common.append(parts[0])
-    base = "/"
-    for part in common:
-        base = join(base, part) if part else base
-    return base
+    inner = [split(path)[0] for path in paths if path not in parents]
+    return commonpath(inner) if inner else "/"

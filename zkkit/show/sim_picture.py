@@ -13,21 +13,24 @@ from zkkit.show.sim_layout import (
     NUMBER,
     PAD,
     SMALL,
+    TAIL,
     TEXT,
     Arrow,
-    Layout,
-    Row,
+    StoryLayout,
+    StoryRow,
 )
-from zkkit.show.sim_nodes import Box, Line
+from zkkit.show.sim_nodes import Box, TextLine
 from zkkit.sim.story import Story
 
 _INCH = 72.0
 _HEAD = 19.0  # the row of lane names
 _COLOURS = {"good": "#00654A", "alarm": "#A83A00", "soft": canvas.MUTED}
+_FIRES: dict[str, Any] = {"color": canvas.ORANGE, "lw": 1.4, "linestyle": "-"}
+_WATCHES: dict[str, Any] = {"color": canvas.BLUE, "lw": 1.4, "linestyle": (0, (3, 1.5))}
 _SOFT_FILL, _HELD_FILL, _NEW_FILL = "#F4F4F4", "#D5EEE5", "#DCEBF7"
 
 
-class Picture:
+class StoryPicture:
     """Draws a layout. The axes count points from the upper left corner."""
 
     def __init__(self, story: Story, title: str) -> None:
@@ -37,7 +40,7 @@ class Picture:
         self._renderer = agg.FigureCanvasAgg(probe).get_renderer()
         self._fonts = canvas.need("matplotlib.font_manager").FontProperties
         self._patches = canvas.need("matplotlib.patches")
-        self._layout = layout = Layout(story, self._measure)
+        self._layout = layout = StoryLayout(story, self._measure)
         room = layout.width - 2 * LEFT
         self._title = layout.wrap(title, 15, room, bold=True)
         about = story.origin.about if story.origin else ""
@@ -45,6 +48,7 @@ class Picture:
         self._soft = [line for text in soft for line in layout.wrap(text, TEXT, room)]
         wrong = f"✗ Broken: {story.wrong}"
         self._wrong = layout.wrap(wrong, 10.5, room - 20, bold=True)
+        self._why = [line for text in story.why for line in layout.wrap(f"· {text}", 9, room - 20)]
         self._top = 14 + 20 * len(self._title) + 13 * len(self._soft) + 8
         y = self._top + _HEAD
         for row in layout.rows:
@@ -52,7 +56,7 @@ class Picture:
             y += row.height
         self._bottom = y
         legend = 18.0
-        height = y + 12 + 15 * len(self._wrong) + 12 + legend + 6
+        height = y + 12 + self._end_height + legend + 6
         self.figure = canvas.start(height / _INCH, layout.width / _INCH)
         self._axes = self.figure.add_axes((0, 0, 1, 1))
         self._axes.set_axis_off()
@@ -64,6 +68,10 @@ class Picture:
         self._draw_end()
         self._draw_legend(height - legend / 2 - 4)
 
+    @property
+    def _end_height(self) -> float:
+        return 15.0 * len(self._wrong) + 13 * len(self._why) + 12
+
     def _measure(self, text: str, size: float, bold: bool) -> float:
         font = self._fonts(family="DejaVu Sans", size=size, weight="bold" if bold else "normal")
         width, _, _ = self._renderer.get_text_width_height_descent(text, font, False)
@@ -71,7 +79,7 @@ class Picture:
 
     # --- pieces -----------------------------------------------------------------------------
 
-    def _text(self, x: float, y: float, line: Line, size: float = TEXT, **more: Any) -> None:
+    def _text(self, x: float, y: float, line: TextLine, size: float = TEXT, **more: Any) -> None:
         settings = {
             "fontsize": size,
             "color": _COLOURS.get(line.tone, canvas.INK),
@@ -88,18 +96,18 @@ class Picture:
     def _draw_head(self) -> None:
         y = 14 + 10.0
         for text in self._title:
-            self._text(LEFT, y, Line(text, "strong"), 15)
+            self._text(LEFT, y, TextLine(text, "strong"), 15)
             y += 20
         for text in self._soft:
-            self._text(LEFT, y - 3, Line(text, "soft"))
+            self._text(LEFT, y - 3, TextLine(text, "soft"))
             y += 13
         layout = self._layout
         middle = self._top + _HEAD / 2
         for number, name in enumerate(layout.lanes):
             width = self._measure(name, 11, True)
             size = 11 * min(1.0, (layout.lane - 16) / width)
-            self._text(layout.lifeline(number) - 4, middle, Line(name, "strong"), size)
-        self._text(layout.nodes_left, middle, Line(layout.heading, "strong"))
+            self._text(layout.lifeline(number) - 4, middle, TextLine(name, "strong"), size)
+        self._text(layout.nodes_left, middle, TextLine(layout.heading, "strong"))
 
     def _draw_rows(self) -> None:
         layout = self._layout
@@ -114,29 +122,32 @@ class Picture:
             )
             self._draw_row(row)
 
-    def _draw_row(self, row: Row) -> None:
+    def _draw_row(self, row: StoryRow) -> None:
         layout = self._layout
         first = row.top + (PAD / 2 if row.band else PAD) + LINE / 2
-        number = Line(str(row.number), "strong" if row.band else "soft")
+        number = TextLine(str(row.number), "strong" if row.band else "soft")
         self._text(LEFT + 14, first, number, ha="right")
         for place, text in enumerate(row.band):
             y = first + LINE * place
-            self._text(LEFT + NUMBER + 2, y, Line(text, "strong"))
+            self._text(LEFT + NUMBER + 2, y, TextLine(text, "strong"))
         y = row.texts_top + LINE / 2
         for lane, lines in row.cells.items():
             x = layout.lifeline(lane) + LIFELINE
             for place, line in enumerate(lines):
                 self._text(x, y + LINE * place, line)
+                if line.tail:
+                    end = x + self._measure(line.text, TEXT, line.bold) + TAIL
+                    self._text(end, y + LINE * place, TextLine(line.tail, "soft"), SMALL)
         tallest = max([0, *(len(box.lines) for box in row.boxes)])
         for box in row.boxes:
             self._draw_box(row, box)
         below = y + LINE * tallest + (6 if tallest else 0)
         for place, text in enumerate(row.notes):
-            self._text(layout.nodes_left, below + LINE * place, Line(text, "alarm"), SMALL)
+            self._text(layout.nodes_left, below + LINE * place, TextLine(text, "alarm"), SMALL)
         for place, arrow in enumerate(row.arrows):
             self._draw_arrow(row, arrow, row.top + row.height - CHANNEL * (place + 0.7))
 
-    def _draw_box(self, row: Row, box: Box) -> None:
+    def _draw_box(self, row: StoryRow, box: Box) -> None:
         layout = self._layout
         x, y = layout.slot(box.slot), row.texts_top - 2
         there = box.state == "there"
@@ -154,19 +165,14 @@ class Picture:
             middle = x + layout.box / 2
             self._text(middle, y + 2 + LINE * (place + 0.5), line, SMALL, ha="center")
 
-    def _draw_arrow(self, row: Row, arrow: Arrow, y: float) -> None:
+    def _draw_arrow(self, row: StoryRow, arrow: Arrow, y: float) -> None:
         layout = self._layout
         box = next(box for box in row.boxes if box.slot == arrow.slot)
         bottom = row.texts_top + 3 + LINE * len(box.lines)
         shift = 6 if arrow.fires else -6
         x, end = layout.slot(arrow.slot) + layout.box / 2 + shift, layout.lifeline(arrow.lane)
-        look = {
-            "color": canvas.ORANGE if arrow.fires else canvas.BLUE,
-            "lw": 1.4,
-            "linestyle": "-" if arrow.fires else (0, (3, 1.5)),
-            "zorder": 2.5,
-        }
-        self._axes.plot([end, x, x], [y, y, bottom], **look)
+        look = _FIRES if arrow.fires else _WATCHES
+        self._axes.plot([end, x, x], [y, y, bottom], zorder=2.5, **look)
         marker = "<" if arrow.fires else "^"
         head = (end + 4, y) if arrow.fires else (x, bottom + 2)
         tail = (x, bottom + 1) if arrow.fires else (end, y)
@@ -179,26 +185,22 @@ class Picture:
     # --- lanes ------------------------------------------------------------------------------
 
     def _draw_lanes(self) -> None:
-        for lane, name in enumerate(self._layout.lanes):
-            x = self._layout.lifeline(lane)
-            for row in self._layout.rows:
-                self._draw_stretch(x, lane, name, row)
-
-    def _draw_stretch(self, x: float, lane: int, name: str, row: Row) -> None:
-        """A lane's line from the first text of one row to that of the next."""
-        scenes = self._story.scenes
-        begin = row.texts_top + LINE / 2
         rows = self._layout.rows
-        place = rows.index(row)
-        end = rows[place + 1].texts_top + LINE / 2 if place + 1 < len(rows) else self._bottom
-        scene = scenes[row.number]
-        before = scenes[row.number - 1] if row.number else None
-        does = scene.doing[lane] if lane < len(scene.doing) else "ended"
-        if row is rows[0] and scenes[0].doing[lane] != "ended":
-            self._line(x, self._top + _HEAD, begin, scenes[0].doing[lane])
-        was = before.doing[lane] if before and lane < len(before.doing) else ""
+        middles = [*(row.texts_top + LINE / 2 for row in rows), self._bottom]
+        for lane in range(len(self._layout.lanes)):
+            at_first = self._story.scenes[0].doing[lane]
+            if at_first != "ended":
+                self._line(self._layout.lifeline(lane), self._top + _HEAD, middles[0], at_first)
+            for row, begin, end in zip(rows, middles, middles[1:], strict=False):
+                self._draw_stretch(lane, row, begin, end)
+
+    def _draw_stretch(self, lane: int, row: StoryRow, begin: float, end: float) -> None:
+        """A lane's line from the first text of one row to that of the next."""
+        x, name = self._layout.lifeline(lane), self._layout.lanes[lane]
+        scene = self._story.scenes[row.number]
+        does = scene.doing[lane]
         if does == "ended":
-            if was != "ended":
+            if not row.number or self._story.scenes[row.number - 1].doing[lane] != "ended":
                 self._axes.plot([x - 5, x + 5], [begin] * 2, color=canvas.INK, lw=2.2, zorder=6)
         else:
             self._line(x, begin, end, does)
@@ -226,13 +228,16 @@ class Picture:
 
     def _draw_end(self) -> None:
         layout = self._layout
-        y, height = self._bottom, 15 * len(self._wrong) + 12
+        y, height = self._bottom, self._end_height
         self._rectangle(
             LEFT, y + 4, layout.width - 2 * LEFT, height, facecolor="#A83A00", linewidth=0, zorder=3
         )
         for place, text in enumerate(self._wrong):
             middle = y + 4 + 6 + 15 * (place + 0.5)
-            self._text(LEFT + 10, middle, Line(text, "strong"), 10.5, color="white")
+            self._text(LEFT + 10, middle, TextLine(text, "strong"), 10.5, color="white")
+        top = y + 4 + 6 + 15 * len(self._wrong)
+        for place, text in enumerate(self._why):
+            self._text(LEFT + 10, top + 13 * (place + 0.5), TextLine(text), 9, color="white")
 
     def _draw_legend(self, y: float) -> None:
         scenes = self._story.scenes
@@ -253,7 +258,7 @@ class Picture:
         for kind, text, shown in entries:
             if shown:
                 self._sample(kind, x, y)
-                self._text(x + 24, y, Line(text, "soft"), SMALL)
+                self._text(x + 24, y, TextLine(text, "soft"), SMALL)
                 x += 24 + self._measure(text, SMALL, False) + 18
 
     def _sample(self, kind: str, x: float, y: float) -> None:
@@ -263,8 +268,7 @@ class Picture:
             self._axes.plot([x, x + 18], [y, y], color=canvas.MUTED, lw=1.3, linestyle=(0, (1, 2)))
         else:
             fires = kind == "fire"
-            colour = canvas.ORANGE if fires else canvas.BLUE
-            style: Any = "-" if fires else (0, (3, 1.5))
-            self._axes.plot([x, x + 18], [y, y], color=colour, lw=1.4, linestyle=style)
+            look = _FIRES if fires else _WATCHES
+            self._axes.plot([x, x + 18], [y, y], **look)
             end = x if fires else x + 18
-            self._axes.plot([end], [y], marker="<" if fires else ">", ms=5, color=colour)
+            self._axes.plot([end], [y], marker="<" if fires else ">", ms=5, color=look["color"])

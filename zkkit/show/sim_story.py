@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html import escape
 
 from zkkit.show import canvas
-from zkkit.show.sim_picture import Picture
+from zkkit.show.sim_picture import StoryPicture
 from zkkit.sim.story import Story
 
 
@@ -28,22 +28,33 @@ class Drawing:
     @property
     def title(self) -> str:
         """The finding, in a line."""
-        return title(self.story)
+        story = self.story
+        finding = story.headline
+        faults = " and ".join(dict.fromkeys(story.faults))
+        return f"{finding[:1].upper()}{finding[1:]}" + (f" (fault: {faults})" if faults else "")
 
     @property
     def words(self) -> str:
-        """All that the picture says."""
-        return words(self.story)
+        """All that the picture says: its title, what it is about, who is in it, and the story."""
+        story = self.story
+        about = story.origin.about if story.origin else ""
+        who = f"in it: {', '.join(lane.name for lane in story.lanes)}"
+        parts = (self.title, about, story.bounds, who, f"✗ Broken: {story}")
+        return "\n".join(filter(None, parts))
 
     def svg(self) -> str:
-        """The picture as SVG: one text that refers to nothing outside, with its words inside."""
+        """The picture as SVG: one text that refers to nothing outside, with its words inside.
+        Raises NoPicture if matplotlib is not installed."""
         with canvas.style(**canvas.SVG, **{"svg.fonttype": "none"}):
-            return canvas.as_svg(Picture(self.story, self.title).figure, self.title, self.words)
+            return canvas.as_svg(
+                StoryPicture(self.story, self.title).figure, self.title, self.words
+            )
 
     def png(self) -> bytes:
-        """The picture as PNG, 160 dots an inch, on white."""
+        """The picture as PNG, 160 dots an inch, on white. Raises NoPicture if matplotlib is not
+        installed."""
         with canvas.style():
-            return canvas.as_png(Picture(self.story, self.title).figure)
+            return canvas.as_png(StoryPicture(self.story, self.title).figure)
 
     def __repr__(self) -> str:
         return self.words
@@ -61,20 +72,6 @@ class Drawing:
 
 
 def draw(story: Story) -> Drawing:
-    """The story as a picture."""
+    """The story as a picture. It is drawn when it is shown: only then NoPicture is raised, if
+    matplotlib is not installed."""
     return Drawing(story)
-
-
-def title(story: Story) -> str:
-    """What the story says, in one line."""
-    _, _, finding = story.wrong.partition(": ")
-    finding = finding or story.wrong
-    faults = " and ".join(dict.fromkeys(story.faults))
-    return f"{finding[:1].upper()}{finding[1:]}" + (f" (fault: {faults})" if faults else "")
-
-
-def words(story: Story) -> str:
-    """All that the picture says: its title, what it is about, who is in it, and the story."""
-    about = story.origin.about if story.origin else ""
-    who = f"in it: {', '.join(lane.name for lane in story.lanes)}"
-    return "\n".join(filter(None, (title(story), about, story.bounds, who, f"✗ Broken: {story}")))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 _MICROSECOND = 3  # digits behind the point of a millisecond; finer than that nothing is measured
+_PARTICIPLES = {
+    "set", "refused", "created", "lost", "sent", "put", "taken", "done", "(unknown)",
+}  # fmt: skip
 
 
 def milliseconds(value: float) -> str:
@@ -19,9 +22,9 @@ def many(number: int, what: str) -> str:
     if number == 1:
         return f"1 {what}"
     head, _, rest = what.partition(" ")
-    if rest in ("set", "refused", "created", "lost"):  # two watches set, two nodes created
+    if rest in _PARTICIPLES:  # two watches set, two nodes created
         return f"{number:,} {head}{'es' if head.endswith('ch') else 's'} {rest}"
-    return f"{number:,} {what}s"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("ry") else f"{number:,} {what}s"
 
 
 def lies(medium: str) -> str:

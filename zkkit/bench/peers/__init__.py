@@ -1,1 +1,1 @@
-"""Other people's locks, to share a path with and to be measured beside."""
+"""Other libraries as peers, each in its own process, and what comparisons with them need."""

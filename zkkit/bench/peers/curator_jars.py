@@ -11,14 +11,16 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from zkkit.ensemble.install import Java, find_java, find_zookeeper
 from zkkit.errors import ZkkitError
 
-SOURCE = Path(__file__).with_name("CuratorPeer.java")
-MAIN_CLASS = SOURCE.stem
+SOURCES = Path(__file__).parent
+"""The directory of our program's sources."""
+MAIN_CLASS = "CuratorPeer"
 
 _DEBIAN_JARS = Path("/usr/share/java")
 _NEEDS = ("curator-recipes.jar", "curator-framework.jar", "curator-client.jar", "guava.jar")
@@ -51,7 +53,8 @@ class Curator:
 
 
 def find_curator(directory: Path = _DEBIAN_JARS) -> Curator:
-    """The Curator in a directory of jars, or CuratorMissing with the way out."""
+    """The Curator in a directory of jars, or CuratorMissing with the way out; JavaMissing and
+    ZooKeeperMissing where one of these is not there."""
     missing = [name for name in _NEEDS if not (directory / name).exists()]
     if missing:
         raise CuratorMissing(
@@ -63,9 +66,12 @@ def find_curator(directory: Path = _DEBIAN_JARS) -> Curator:
     return Curator(java, _compiler(java), _version(own[0]), (*own, *zookeeper.jars))
 
 
-def compiled(curator: Curator, source: Path = SOURCE) -> Path:
-    """The directory of the compiled program; compiled now if this source never was."""
-    about = "\n".join((source.read_text(), curator.version, _OLDEST_JAVA))
+def compiled(curator: Curator, sources: Path = SOURCES) -> Path:
+    """The directory of the compiled program; compiled now if these sources never were. Raises
+    ZkkitError if they do not compile."""
+    files = sorted(sources.glob("*.java"))
+    texts = (f"{file.name}\n{file.read_text()}" for file in files)
+    about = "\n".join((*texts, curator.version, _OLDEST_JAVA))
     mark = hashlib.sha256(about.encode()).hexdigest()[:16]
     target = _cache() / f"curator-peer-{mark}"
     if target.is_dir():
@@ -74,7 +80,7 @@ def compiled(curator: Curator, source: Path = SOURCE) -> Path:
     # Renamed into place when whole: two processes may compile at once, and one may be killed.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="compiling-") as work:
         made = Path(work, "classes")
-        _compile(curator, source, made)
+        _compile(curator, files, made)
         try:
             made.rename(target)
         except OSError:
@@ -83,14 +89,15 @@ def compiled(curator: Curator, source: Path = SOURCE) -> Path:
     return target
 
 
-def _compile(curator: Curator, source: Path, into: Path) -> None:
+def _compile(curator: Curator, files: Sequence[Path], into: Path) -> None:
     flags = ["--release", _OLDEST_JAVA, "-cp", curator.class_path]
-    command = [str(curator.javac), *flags, "-d", str(into), str(source)]
+    command = [str(curator.javac), *flags, "-d", str(into), *map(str, files)]
     try:
         subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)
     except subprocess.CalledProcessError as error:
         raise ZkkitError(
-            f"{source} does not compile against Curator {curator.version}:\n{error.stderr.strip()}",
+            f"{files[0].parent} does not compile against Curator {curator.version}:\n"
+            f"{error.stderr.strip()}",
             hint="zkkit was tried with Curator 5.4.0",
         ) from error
 

@@ -7,9 +7,10 @@ side.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 NO_LIMIT = sys.maxsize  # of rounds, or a time that never comes; fits Java's long
@@ -24,7 +25,7 @@ class Round(NamedTuple):
     done_ns: int
 
 
-class Plan(NamedTuple):
+class RoundsPlan(NamedTuple):
     """From `start_ns` on, at most `rounds` of them, none begun after `until_ns`."""
 
     start_ns: int
@@ -36,18 +37,18 @@ class Plan(NamedTuple):
 class CanContend(Protocol):
     """A lock and whoever acquires it, in whatever language."""
 
-    def begin_contend(self, plan: Plan) -> Callable[[], list[Round]]:
+    def begin_contend(self, plan: RoundsPlan) -> Callable[[], list[Round]]:
         """Begin to do as planned; what it gives waits for the end, and gives the rounds."""
 
 
-def contend_all(contenders: Sequence[CanContend], plan: Plan) -> list[list[Round]]:
+def contend_all(contenders: Sequence[CanContend], plan: RoundsPlan) -> list[list[Round]]:
     """Let all of them contend at once; the rounds of each."""
     running = [contender.begin_contend(plan) for contender in contenders]
     return [ended() for ended in running]
 
 
 def contend(
-    acquire: Callable[[], object], release: Callable[[], object], plan: Plan
+    acquire: Callable[[], object], release: Callable[[], object], plan: RoundsPlan
 ) -> list[Round]:
     """Do as planned in this thread."""
     found: list[Round] = []
@@ -60,6 +61,29 @@ def contend(
         release()
         found.append(Round(asked, acquired, released, time.monotonic_ns()))
     return found
+
+
+async def contend_awaiting(
+    acquire: Callable[[], Awaitable[object]],
+    release: Callable[[], Awaitable[object]],
+    plan: RoundsPlan,
+) -> list[Round]:
+    """Do the same in this task."""
+    found: list[Round] = []
+    await _awake_at(plan.start_ns)
+    while len(found) < plan.rounds and (asked := time.monotonic_ns()) < plan.until_ns:
+        await acquire()
+        acquired = time.monotonic_ns()
+        await _awake_at(acquired + plan.hold_ns)
+        released = time.monotonic_ns()
+        await release()
+        found.append(Round(asked, acquired, released, time.monotonic_ns()))
+    return found
+
+
+async def _awake_at(when_ns: int) -> None:
+    while (left := when_ns - time.monotonic_ns()) > 0:
+        await asyncio.sleep(left / 1e9)
 
 
 def _sleep_until(when_ns: int) -> None:

@@ -1,0 +1,1 @@
+"""The connection: kazoo's own beside zkkit's, on the same servers."""

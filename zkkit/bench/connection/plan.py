@@ -1,0 +1,90 @@
+"""What is compared: a row for each figure, and the plan of the cells.
+
+A cell is one peer at one row for some seconds. The peers take turns as `peers.comparison` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from zkkit.bench.peers.comparison import in_turn
+from zkkit.show.wording import many
+
+AT_ONCE = 100
+"""Requests that are under way at once where they are pipelined."""
+SESSION_KAZOO = "session.kazoo"
+"""kazoo's client as zkkit's sessions offer it: kazoo's own calls on zkkit's connection."""
+
+
+@dataclass(frozen=True)
+class ConnectionRow:
+    """One line of the comparison: so many sessions, each with one caller, do the same again and
+    again."""
+
+    name: str
+    kind: str
+    """ "exists" or "set", one at a time, or "pipelined": a flight of `AT_ONCE` exists."""
+    unit: str
+    """ "us" of a time, "/s" of a rate."""
+    sessions: int = 1
+    asked: float | None = None
+    """How much faster than kazoo zkkit is to be, if that is asked."""
+
+    @property
+    def is_rate(self) -> bool:
+        return self.unit == "/s"
+
+    @property
+    def operations(self) -> int:
+        """In one round."""
+        return AT_ONCE if self.kind == "pipelined" else 1
+
+
+ROUND_TRIP = ConnectionRow("exists, round trip", "exists", "us", asked=1 / 0.75)
+SET = ConnectionRow("set, round trip", "set", "us")
+PIPELINED = ConnectionRow("exists, pipelined", "pipelined", "/s", asked=2.0)
+
+
+@dataclass(frozen=True)
+class ConnectionTurn:
+    """One cell to be measured."""
+
+    row: ConnectionRow
+    peer: str
+    repeat: int
+
+
+@dataclass(frozen=True)
+class ConnectionPlan:
+    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
+    that is nothing."""
+
+    peers: tuple[str, ...]
+    sessions: tuple[int, ...]
+    """Of the rows with one caller for each of them."""
+    repeats: int
+    seconds: float
+    idle: int
+    """Sessions of a process that does nothing."""
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1 or self.seconds <= 0 or min((self.idle, *self.sessions)) < 1:
+            raise ValueError("a plan has repeats, cells of some seconds, and sessions")
+
+    @property
+    def rows(self) -> tuple[ConnectionRow, ...]:
+        many_sessions = (
+            ConnectionRow(f"exists, {many(number, 'session')}", "exists", "/s", number)
+            for number in self.sessions
+        )
+        return ROUND_TRIP, SET, PIPELINED, *many_sessions
+
+    def turns(self) -> Iterator[ConnectionTurn]:
+        """All cells, in their order."""
+        for row, peer, repeat in in_turn(self.rows, self.peers, self.repeats, self.seed):
+            yield ConnectionTurn(row, peer, repeat)
+
+    def __len__(self) -> int:
+        return len(self.rows) * len(self.peers) * self.repeats

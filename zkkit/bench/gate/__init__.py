@@ -1,0 +1,1 @@
+"""The gate's law: designs of a lock under contention, counted by two witnesses."""

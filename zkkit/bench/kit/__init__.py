@@ -1,0 +1,1 @@
+"""What all experiments use: sessions, witnesses, servers, child processes, results, judgements."""

@@ -1,0 +1,1 @@
+"""Recipes beside kazoo's and Java Curator's: elections, counters, barriers, caches."""

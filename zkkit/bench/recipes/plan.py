@@ -1,0 +1,98 @@
+"""What is compared: a row for each figure, with the class of every peer, and the plan of the cells.
+
+A cell is one peer at one row. The peers take turns as `peers.comparison` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from zkkit.bench.peers.comparison import CURATOR, KAZOO, ZKKIT, in_turn
+
+CANDIDATES = 6
+"""In an election; all but one of its leaders are killed."""
+CONTENDERS = 5
+"""Sessions that increment one number, and members of a barrier."""
+MOST_SESSIONS = max(CANDIDATES, CONTENDERS)
+
+
+@dataclass(frozen=True)
+class RecipeRow:
+    """One line of the comparison, and what each peer calls the recipe."""
+
+    name: str
+    unit: str
+    """ "ms" of a time, "/s" of a rate."""
+    sessions: int
+    classes: Mapping[str, str]
+
+    @property
+    def is_rate(self) -> bool:
+        return self.unit == "/s"
+
+    def as_data(self) -> str:
+        """In results.json a row is its name."""
+        return self.name
+
+    @classmethod
+    def from_data(cls, name: str) -> RecipeRow:
+        return ROWS[name]
+
+
+_COUNTERS = {ZKKIT: "AtomicLong", KAZOO: "Counter", CURATOR: "DistributedAtomicLong"}
+_CACHES = {ZKKIT: "Cache", KAZOO: "TreeCache", CURATOR: "CuratorCache"}
+
+FAILOVER = RecipeRow(
+    "failover", "ms", CANDIDATES,
+    {ZKKIT: "LeaderLatch", KAZOO: "Election", CURATOR: "LeaderLatch"},
+)  # fmt: skip
+INCREMENTS = RecipeRow("increments", "/s", 1, _COUNTERS)
+INCREMENTS_TOGETHER = RecipeRow(f"increments, {CONTENDERS} sessions", "/s", CONTENDERS, _COUNTERS)
+BARRIER = RecipeRow(
+    "barrier rounds", "/s", CONTENDERS,
+    {ZKKIT: "DoubleBarrier", KAZOO: "DoubleBarrier", CURATOR: "DistributedDoubleBarrier"},
+)  # fmt: skip
+CACHE_LOAD = RecipeRow("cache load", "ms", 1, _CACHES)
+CACHE_EVENT = RecipeRow("cache event", "ms", 1, _CACHES)
+
+ROWS = {
+    row.name: row
+    for row in (FAILOVER, INCREMENTS, INCREMENTS_TOGETHER, BARRIER, CACHE_LOAD, CACHE_EVENT)
+}
+
+
+class RecipeTurn(NamedTuple):
+    """One cell to be measured."""
+
+    row: RecipeRow
+    peer: str
+    repeat: int
+
+
+@dataclass(frozen=True)
+class RecipePlan:
+    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
+    that is nothing."""
+
+    peers: tuple[str, ...]
+    rows: tuple[RecipeRow, ...]
+    repeats: int
+    seconds: float
+    """Of a cell with a rate."""
+    nodes: int
+    """Of the tree that a cache loads."""
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1 or self.seconds <= 0 or self.nodes < 1 or not self.rows:
+            raise ValueError("a plan has rows, repeats, cells of some seconds, and a tree of nodes")
+
+    def turns(self) -> Iterator[RecipeTurn]:
+        """All cells, in their order."""
+        for turn in in_turn(self.rows, self.peers, self.repeats, self.seed):
+            yield RecipeTurn(*turn)
+
+    def __len__(self) -> int:
+        return len(self.rows) * len(self.peers) * self.repeats

@@ -1,0 +1,292 @@
+"""How fast recipes are: zkkit, kazoo and Java Curator in turn, on the same servers.
+
+    failover        the session of a leader is ended from outside, in the same way for every peer;
+                    the time until the next candidate is told that it leads
+    increments      one number, incremented as often as it goes by one session, then by several
+    barrier rounds  all members enter and leave a double barrier; the time of a round is that from
+                    the last one's coming until all are in, and the same for leaving
+    cache load      the time from starting a cache until it tells that it has everything
+    cache event     a node is set by a session of our own; the time until the cache tells the change
+
+Each cell has a path of its own, and a witness: no leader is told before the one ahead was ended;
+the number is as large as increments were told; nobody is through a barrier before the last one
+came; a cache tells as many nodes as were created, and every change with its data.
+"""
+
+from __future__ import annotations
+
+import statistics
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from zkkit.bench.kit.machine import cpu_between, cpu_used
+from zkkit.bench.kit.pool import SessionPool, wait_for_servers
+from zkkit.bench.peers.comparison import KAZOO
+from zkkit.bench.peers.libraries import Peer, Rounds
+from zkkit.bench.peers.rounds import NO_LIMIT, RoundsPlan
+from zkkit.bench.peers.told import ToldEvent
+from zkkit.bench.recipes import plan as rows
+from zkkit.bench.recipes.judge import RecipeCell, RecipeSpeeds
+from zkkit.bench.recipes.plan import RecipePlan, RecipeTurn
+from zkkit.ensemble.sessions import expire
+from zkkit.errors import ZkkitError
+from zkkit.hosts import parse_hosts
+from zkkit.steps import Children, Create, Get, Script, Sync, Together
+
+_LEAD = 0.1  # seconds to start all threads
+_DWELL = 0.01  # seconds inside a barrier: kazoo's loses a member that is slow to see the others
+_PATIENCE = 30.0  # seconds for a peer to come to the end of what it does
+_TELLS = 10.0  # seconds until it is told what must be told
+_FANOUT = 100  # nodes below one
+_ROUNDS = 20  # of barriers, for each second of a cell
+_EVENTS = 50  # of a cache, for each second of a cell
+_WARM_UP = 2  # cells of each peer at each row before anything counts
+
+
+class _Found(NamedTuple):
+    """What a cell found: a value in the row's unit, of how many samples, and what is wrong."""
+
+    value: float
+    samples: int
+    broken: str = ""
+    void: str = ""
+
+
+def measure(
+    plan: RecipePlan,
+    hosts: str,
+    peers: Sequence[Peer],
+    *,
+    warm_up: int = _WARM_UP,
+    on_cell: Callable[[RecipeCell], object] = lambda cell: None,
+) -> RecipeSpeeds:
+    """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
+    ConnectFailed if the servers give no session."""
+    speeds = RecipeSpeeds(plan)
+    members = len(parse_hosts(hosts).servers)
+    with SessionPool(hosts, 0) as pool:
+        bench = _Bench(hosts, pool, {peer.name: peer for peer in peers}, plan, members)
+        try:
+            for peer in peers:
+                peer.open(max(rows.MOST_SESSIONS, members), _PATIENCE)
+            for row in plan.rows:
+                for peer in peers:
+                    for _ in range(warm_up):
+                        bench.cell(RecipeTurn(row, peer.name, 0))
+            for turn in plan.turns():
+                speeds.cells.append(bench.cell(turn))
+                on_cell(speeds.cells[-1])
+        except ZkkitError as error:
+            speeds.stopped = f"the measuring was stopped: {error}"
+    speeds.versions = {peer.name: peer.version for peer in peers}
+    return speeds
+
+
+@dataclass
+class _Bench:
+    """Peers, servers, and paths for recipes."""
+
+    hosts: str
+    pool: SessionPool
+    peers: Mapping[str, Peer]
+    plan: RecipePlan
+    members: int
+    """How many servers there are."""
+    paths: int = 0
+    trees: dict[int, str] = field(default_factory=dict)
+
+    def cell(self, turn: RecipeTurn) -> RecipeCell:
+        """Measure one cell."""
+        peer = self.peers[turn.peer]
+        before, began = cpu_used({peer.name: peer.pid}), time.monotonic()
+        value, samples, broken, void = _MEASURES[turn.row.name](self, peer, turn)
+        seconds = time.monotonic() - began
+        cpu = cpu_between(before, cpu_used({peer.name: peer.pid})).servers.get(peer.name)
+        return RecipeCell(turn, value, samples, seconds, cpu, broken, void)
+
+    # --- elections ----------------------------------------------------------------------
+
+    def failover(self, peer: Peer, turn: RecipeTurn) -> _Found:
+        """All candidates stand; each leader's session is ended when the next one can follow."""
+        path = self._place()
+        who = range(turn.row.sessions)
+        leaders: list[ToldEvent] = []
+        ended: list[int] = []
+        asked_ns: list[int] = []
+        peer.stage("election", path, who, _PATIENCE)
+        try:
+            self._wait_for_children(path, len(who))
+            for number in who:
+                leaders = _leaders(peer, number + 1)
+                if len(leaders) != number + 1 or number == who[-1]:
+                    break
+                ended.append(leaders[number].value[0])
+                asked_ns.append(expire(self.hosts, *peer.identity(ended[-1], _PATIENCE)))
+        finally:
+            peer.unstage(_PATIENCE)
+            peer.renew(ended, _PATIENCE)
+        after = zip(leaders[1:], asked_ns, strict=False)
+        times = [(leader.at_ns - asked) / 1e6 for leader, asked in after]
+        together = len(leaders) > len(asked_ns) + 1 or any(each < 0 for each in times)
+        early = "two led at the same time" if together else ""
+        missing = "" if len(times) == len(who) - 1 else "nobody was told that it leads"
+        return _Found(_median(times), len(times), early, missing)
+
+    def _wait_for_children(self, path: str, number: int) -> None:
+        deadline = time.monotonic() + _TELLS
+        while len(self.pool.gate.run(_names(path))) < number and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    # --- counters and barriers ----------------------------------------------------------
+
+    def increments(self, peer: Peer, turn: RecipeTurn) -> _Found:
+        """As many as it goes."""
+        path = f"{self._place()}/number"
+        plan = self._plan(self.plan.seconds)
+        who = self._who(turn)
+        rounds = peer.contend("increment", path, who, plan, self.plan.seconds + _PATIENCE).rounds
+        told = sum(len(mine) for mine in rounds)
+        kept = self.pool.gate.run(_data(path))
+        number = int(kept) if peer.name == KAZOO else struct.unpack(">q", kept)[0]
+        broken = f"{told} increments were told, and it is {number}" if told != number else ""
+        in_time = sum(one.acquired_ns <= plan.until_ns for mine in rounds for one in mine)
+        return _Found(in_time / self.plan.seconds, told, broken)
+
+    def barrier(self, peer: Peer, turn: RecipeTurn) -> _Found:
+        """All enter, dwell a moment, and leave, round after round."""
+        path = self._place()
+        number = max(2, int(_ROUNDS * self.plan.seconds))
+        self.pool.gate.run(_create([f"{path}/{n}" for n in range(number)]))
+        plan = self._plan(None)._replace(rounds=number, hold_ns=int(_DWELL * 1e9))
+        rounds = peer.contend("barrier", path, self._who(turn), plan, number + _PATIENCE).rounds
+        return _rounds_found(rounds, number)
+
+    # --- caches -------------------------------------------------------------------------
+
+    def cache_load(self, peer: Peer, turn: RecipeTurn) -> _Found:
+        """A tree that is there already."""
+        nodes = self.plan.nodes
+        (began,) = peer.stage("cache", self._tree(nodes), self._who(turn), _PATIENCE)
+        try:
+            told = peer.told(1, _PATIENCE, "initialized")
+        finally:
+            peer.unstage(_PATIENCE)
+        if not told:
+            return _Found(0.0, 0, void=f"it was not told in {_PATIENCE:g} s that all is loaded")
+        void = "" if told[0].value[1] == nodes else f"{told[0].value[1]} of {nodes} nodes were told"
+        return _Found((told[0].at_ns - began) / 1e6, 1, void=void)
+
+    def cache_event(self, peer: Peer, turn: RecipeTurn) -> _Found:
+        """One change after the other, each when the one before was told."""
+        tree = self._tree(_FANOUT)
+        peer.stage("cache", tree, self._who(turn), _PATIENCE)
+        times = []
+        void = ""
+        try:
+            peer.told(1, _TELLS, "initialized")
+            for number in range(max(2, int(_EVENTS * self.plan.seconds))):
+                asked_ns = time.monotonic_ns()
+                data = str(asked_ns).encode()  # never the same again: else nothing has changed
+                self.pool.gate.set(f"{tree}/{number % (_FANOUT - 1)}", data)
+                told = peer.told(number + 1, _TELLS, "changed")[number:]
+                if [bytes.fromhex(one.value[1][1]) for one in told] != [data]:
+                    void = f"change {number + 1} was not told once, with its data"
+                    break
+                times.append((told[0].at_ns - asked_ns) / 1e6)
+        finally:
+            peer.unstage(_PATIENCE)
+        return _Found(_median(times), len(times), void=void)
+
+    def _tree(self, nodes: int) -> str:
+        """The root of a tree of so many nodes, itself among them."""
+        if nodes not in self.trees:
+            root = self.trees[nodes] = self._place()
+            near = [f"{root}/{n}" for n in range(_FANOUT)]
+            far = [f"{parent}/{n}" for parent in near for n in range(_FANOUT)]
+            self.pool.gate.run(_create([*near, *far][: nodes - 1]))
+            wait_for_servers(self.hosts, root)
+        return self.trees[nodes]
+
+    # --- places and times ---------------------------------------------------------------
+
+    def _place(self) -> str:
+        """A fresh node for a recipe."""
+        self.paths += 1
+        path = f"{self.pool.root}/{self.paths}"
+        self.pool.gate.create(path)
+        return path
+
+    def _plan(self, seconds: float | None) -> RoundsPlan:
+        """Soon, and for so long, if that is given."""
+        start = time.monotonic_ns() + int(_LEAD * 1e9)
+        return RoundsPlan(
+            start, until_ns=NO_LIMIT if seconds is None else start + int(seconds * 1e9)
+        )
+
+    def _who(self, turn: RecipeTurn) -> Sequence[int]:
+        """Alone it is at one server after the other: clients of the leader are served faster."""
+        if turn.row.sessions == 1:
+            return [turn.repeat % self.members]
+        return range(turn.row.sessions)
+
+
+_MEASURES: Mapping[str, Callable[[_Bench, Peer, RecipeTurn], _Found]] = {
+    rows.FAILOVER.name: _Bench.failover,
+    rows.INCREMENTS.name: _Bench.increments,
+    rows.INCREMENTS_TOGETHER.name: _Bench.increments,
+    rows.BARRIER.name: _Bench.barrier,
+    rows.CACHE_LOAD.name: _Bench.cache_load,
+    rows.CACHE_EVENT.name: _Bench.cache_event,
+}
+
+
+def _leaders(peer: Peer, number: int) -> list[ToldEvent]:
+    """Who was told that it leads, once it is so many or the patience is over. Each counts once: one
+    whose session is being ended may find its connection again, and lead on for a moment."""
+    seen = -1
+    told = peer.told(number, _TELLS, "leader")
+    while True:
+        first = {one.value[0]: one for one in reversed(told)}
+        leaders = sorted(first.values(), key=lambda one: one.at_ns)
+        if len(leaders) >= number or len(told) == seen:
+            return leaders
+        seen = len(told)
+        told = peer.told(seen + 1, _TELLS, "leader")
+
+
+def _rounds_found(rounds: Rounds, number: int) -> _Found:
+    """Rounds in a second of waiting for others; what members do between them does not count."""
+    if {len(mine) for mine in rounds} != {number}:
+        return _Found(0.0, 0, void="not all members came to the end of all rounds")
+    spent_ns = 0
+    early = ""
+    for each in zip(*rounds, strict=True):
+        came, left = max(one.asked_ns for one in each), max(one.released_ns for one in each)
+        spent_ns += max(one.acquired_ns for one in each) - came
+        spent_ns += max(one.done_ns for one in each) - left
+        if min(one.acquired_ns for one in each) < came:
+            early = "a member was in before the last one came"
+    return _Found(number / (spent_ns / 1e9), number, early)
+
+
+def _median(times: Sequence[float]) -> float:
+    return statistics.median(times) if times else 0.0
+
+
+def _create(paths: Sequence[str]) -> Script[None]:
+    """These nodes, parents first."""
+    for first in range(0, len(paths), _FANOUT):
+        yield from Together(*(Create(path) for path in paths[first : first + _FANOUT]))
+
+
+def _names(path: str) -> Script[tuple[str, ...]]:
+    yield from Sync(path)
+    return (yield from Children(path))
+
+
+def _data(path: str) -> Script[bytes]:
+    yield from Sync(path)
+    return (yield from Get(path)).data

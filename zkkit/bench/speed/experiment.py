@@ -1,0 +1,158 @@
+"""`zkkit bench locks`: zkkit, kazoo and Java Curator on the same servers, in turn."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from zkkit.bench.experiment import Experiment, Words
+from zkkit.bench.kit import arguments
+from zkkit.bench.kit.judgement import Judgement
+from zkkit.bench.kit.report import report
+from zkkit.bench.kit.results import Head
+from zkkit.bench.kit.servers import BENCHMARK, MeasuredServers
+from zkkit.bench.kit.tables import as_html, as_markdown, as_text
+from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, OURS, ZKKIT
+from zkkit.bench.peers.libraries import peers
+from zkkit.bench.speed import picture, words
+from zkkit.bench.speed.curator_locks import RACES
+from zkkit.bench.speed.figures import SpeedResults, figures
+from zkkit.bench.speed.judge import Cell, Speeds
+from zkkit.bench.speed.layers import layer_shares
+from zkkit.bench.speed.plan import SpeedPlan
+from zkkit.bench.speed.run import measure
+from zkkit.show import page
+from zkkit.show.progress import Progress
+from zkkit.show.table import pairs
+
+MODULES = {
+    ZKKIT: "zkkit.bench.speed.zkkit_locks",
+    ASYNCIO: "zkkit.bench.speed.aio_locks",
+    KAZOO: "zkkit.bench.speed.kazoo_locks",
+}
+"""The peers in Python."""
+
+
+class SpeedExperiment(Experiment[SpeedPlan, Speeds, SpeedResults]):
+    """How fast locks are, and whether those figures can be trusted."""
+
+    description = """\
+How fast locks are: acquire and release, alone and with many sessions on one path. zkkit, on threads
+and on asyncio, kazoo and Java Curator take turns on the same servers, each in a process of its own.
+Prints rates, ratios with an interval, the CPU time of clients and servers for one acquisition, and
+which threads and which layers of zkkit use it. Takes about seven minutes; on a machine with other
+work on it the intervals are wide.
+"""
+    epilog = """\
+examples:
+  zkkit bench locks
+  zkkit bench locks --sessions 2,10 --seconds 0.5 --repeats 2     a quick look
+  zkkit bench locks --hosts zk1:2181,zk2:2181                     on servers that are there already
+
+exit codes:
+  0 the figures count   1 two holds overlapped   2 unknown (also wrong usage)   130 interrupted
+"""
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        add = arguments.add
+        add(parser, "--sessions", _sessions, "10,50,200", "how many contend", metavar="NUMBERS")
+        about = "how often each is measured; 6 or more for 95 %%"
+        add(parser, "--repeats", arguments.repeats, "6", about)
+        about = "for one measurement, once it has settled"
+        add(parser, "--seconds", arguments.seconds(0.05, 60), "1", about)
+        add(parser, "--seed", int, "1", "decides whose turn it is")
+        arguments.add_results(parser, "bench-locks")
+        arguments.add_servers(parser)
+
+    def plan(self, args: argparse.Namespace) -> SpeedPlan:
+        """Without the peers: which of them this machine has is seen when it begins."""
+        return SpeedPlan((), args.sessions, args.repeats, args.seconds, args.seed)
+
+    def run(self, plan: SpeedPlan, servers: MeasuredServers) -> Speeds:
+        given = peers(servers.hosts, BENCHMARK, modules=MODULES, races=RACES)
+        with given as (found, left_out):
+            if left_out:
+                print(left_out, file=sys.stderr)
+            plan = replace(plan, peers=tuple(peer.name for peer in found))
+            with Progress(len(plan), "cells", first="warming up") as progress:
+                speeds = measure(
+                    plan,
+                    servers.hosts,
+                    found,
+                    pids=servers.pids,
+                    on_cell=lambda cell: progress.done(_describe(cell)),
+                )
+        speeds.left_out = left_out
+        if not speeds.stopped:
+            print("Looking where zkkit's CPU time goes ...", file=sys.stderr)
+            ours = {name: MODULES[name] for name in OURS}
+            speeds.layers = layer_shares(servers.hosts, ours, plan.sessions, plan.seconds)
+        return speeds
+
+    def judge(self, outcome: Speeds) -> Judgement:
+        return outcome.judgement
+
+    def figures(self, outcome: Speeds, head: Head) -> SpeedResults:
+        return SpeedResults(
+            head,
+            outcome.plan,
+            outcome.versions,
+            BENCHMARK,
+            outcome.left_out,
+            figures(outcome),
+            tuple(outcome.cells),
+            outcome.warmed,
+            outcome.layers,
+        )
+
+    def words(self, results: SpeedResults) -> Words:
+        parts = [as_text(words.tables(results)), pairs(words.conditions(results), indent=0)]
+        return Words(words.title(results), "\n\n".join(filter(None, [*parts, results.left_out])))
+
+    def picture(self, results: SpeedResults) -> Mapping[str, bytes]:
+        drawn = {"ratios.png": picture.ratios_png(results)} if results.figures else {}
+        return drawn | ({"layers.png": picture.layers_png(results)} if results.layers else {})
+
+    def page(self, results: SpeedResults, pictures: Mapping[str, bytes]) -> str:
+        body = [
+            "<p>Each peer acquires and releases one lock as often as it can: alone, and with many "
+            "sessions that want the same path. The peers take turns on the same servers.</p>",
+            *(page.picture(data, words.alt_texts(results)[n]) for n, data in pictures.items()),
+        ]
+        body += as_html(words.tables(results))
+        if results.left_out:
+            body.append(page.small([results.left_out]))
+        classes = {
+            figure.kind: ", ".join(f"{name} {figure.classes[name]}" for name in figure.peers)
+            for figure in results.figures
+            if figure.subject == ZKKIT
+        }
+        return report(
+            results.head,
+            heading="How fast locks are",
+            finding=words.title(results),
+            body=[*body, "<h2>The classes</h2>", page.facts(classes)],
+            facts=words.conditions(results),
+            beside="results.json has every cell, figures.md the tables to paste",
+        )
+
+    def files(self, outcome: Speeds, results: SpeedResults) -> Mapping[str, str]:
+        return {"figures.md": as_markdown(words.tables(results), words.conditions(results))}
+
+
+def _sessions(text: str) -> tuple[int, ...]:
+    numbers = arguments.contenders(text)
+    if numbers[0] < 2:
+        raise argparse.ArgumentTypeError("one session does not contend: give 2 or more, as in 2,10")
+    return numbers
+
+
+def _describe(cell: Cell) -> str:
+    planned = cell.planned
+    text = f"{planned.row.name}, {planned.peer}: {cell.rate:,.0f}/s"
+    return f"{text} (void)" if cell.void else text
+
+
+EXPERIMENT = SpeedExperiment()

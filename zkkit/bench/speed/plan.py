@@ -1,0 +1,134 @@
+"""What is compared: kinds of locks, each with the class of every peer, and the plan of the cells.
+
+A cell is one peer at one row for some seconds. The peers take turns as `peers.comparison` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from zkkit.bench.peers.comparison import ASYNCIO, CURATOR, KAZOO, ZKKIT, in_turn
+
+LEASES = 3
+"""How many leases a semaphore has."""
+
+
+@dataclass(frozen=True)
+class LockKind:
+    """A kind of lock, and what each peer calls it."""
+
+    name: str
+    classes: Mapping[str, str]
+    leased: bool = False
+    """Whether in Curator's layout it has a line and leases, each below a node of its own."""
+
+    def as_data(self) -> str:
+        """In results.json a kind is its name."""
+        return self.name
+
+    @classmethod
+    def from_data(cls, name: str) -> LockKind:
+        return KINDS[name]
+
+    def nodes(self, path: str, peer: str) -> tuple[str, ...]:
+        """The nodes below which it creates others, to be made beforehand: a container of its own
+        could be reaped meanwhile. Below the last of them each acquisition creates exactly one."""
+        inner = ("locks", "leases") if self.leased and peer != KAZOO else ()
+        return path, *(f"{path}/{name}" for name in inner)
+
+
+MUTEX = LockKind(
+    "mutex",
+    {ZKKIT: "ReentrantLock", ASYNCIO: "ReentrantLock", KAZOO: "Lock", CURATOR: "InterProcessMutex"},
+)
+KINDS: dict[str, LockKind] = {
+    kind.name: kind
+    for kind in (
+        MUTEX,
+        LockKind(
+            "lock",
+            {ZKKIT: "Lock", KAZOO: "Lock", CURATOR: "InterProcessSemaphoreMutex"},
+            leased=True,
+        ),
+        LockKind(
+            "semaphore",
+            {ZKKIT: "Semaphore", KAZOO: "Semaphore", CURATOR: "InterProcessSemaphoreV2"},
+            leased=True,
+        ),
+        LockKind(
+            "read",
+            {ZKKIT: "ReadWriteLock.read", KAZOO: "ReadLock", CURATOR: "InterProcessReadWriteLock"},
+        ),
+        LockKind(
+            "write",
+            {ZKKIT: "ReadWriteLock.write", KAZOO: "WriteLock",
+             CURATOR: "InterProcessReadWriteLock"},
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """One line of the comparison: so many sessions want one path."""
+
+    kind: LockKind
+    sessions: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind.name}, {self.sessions} session{'s' if self.sessions != 1 else ''}"
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One cell to be measured."""
+
+    row: SpeedRow
+    peer: str
+    repeat: int
+
+
+@dataclass(frozen=True)
+class SpeedPlan:
+    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
+    that is nothing: no repeat, no time, or sessions that do not contend."""
+
+    peers: tuple[str, ...]
+    sessions: tuple[int, ...]
+    """Of the contended mutex; every kind is measured uncontended besides."""
+    repeats: int
+    seconds: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1 or self.seconds <= 0:
+            raise ValueError("a plan has at least one repeat and cells of some seconds")
+        if any(number < 2 for number in self.sessions):
+            raise ValueError("fewer than two sessions do not contend")
+
+    @property
+    def uncontended(self) -> tuple[SpeedRow, ...]:
+        return tuple(SpeedRow(kind, 1) for kind in KINDS.values())
+
+    @property
+    def contended(self) -> tuple[SpeedRow, ...]:
+        return tuple(SpeedRow(MUTEX, sessions) for sessions in self.sessions)
+
+    @property
+    def rows(self) -> tuple[SpeedRow, ...]:
+        return self.uncontended + self.contended
+
+    def cells(self, rows: tuple[SpeedRow, ...]) -> Iterator[PlannedCell]:
+        """All cells of these rows, in their order."""
+        for row, peer, repeat in in_turn(rows, self.peers, self.repeats, self.seed):
+            if peer in self.peers_at(row):
+                yield PlannedCell(row, peer, repeat)
+
+    def peers_at(self, row: SpeedRow) -> tuple[str, ...]:
+        """Those that are measured at this row: on asyncio it is only the mutex."""
+        return tuple(name for name in self.peers if name != ASYNCIO or name in row.kind.classes)
+
+    def __len__(self) -> int:
+        return sum(len(self.peers_at(row)) for row in self.rows) * self.repeats

@@ -1,0 +1,67 @@
+"""All experiments by name. A new one is a package and a line here; `zkkit bench` then offers it.
+
+An experiment is imported only when it is asked for, so that `zkkit --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import zkkit
+from zkkit.bench.experiment import Experiment
+
+
+class ExperimentEntry(NamedTuple):
+    """A line of the table: the module that has EXPERIMENT, and what it is about."""
+
+    module: str
+    about: str
+
+    def load(self, words: Sequence[str] = ()) -> Experiment[Any, Any, Any]:
+        """The experiment."""
+        found: Experiment[Any, Any, Any] = import_module(self.module).EXPERIMENT
+        return found
+
+
+class Comparison(ExperimentEntry):
+    """`zkkit compare`: which experiment it is, its designs say."""
+
+    def load(self, words: Sequence[str] = ()) -> Experiment[Any, Any, Any]:
+        """The one for the designs that are named in these words of a command line."""
+        peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        peek.add_argument("--designs", default="")
+        named, _ = peek.parse_known_args(words)
+        return EXPERIMENTS["caches" if "cache-" in named.designs else "gate"].load()
+
+
+EXPERIMENTS = {
+    "gate": ExperimentEntry(
+        "zkkit.bench.gate.experiment", "compare designs of a lock or an election under contention"
+    ),
+    "caches": ExperimentEntry(
+        "zkkit.bench.caches.experiment", "two generations of a cache over the same tree"
+    ),
+    "locks": ExperimentEntry(
+        "zkkit.bench.speed.experiment", "zkkit's locks beside kazoo's and Java Curator's"
+    ),
+    "recipes": ExperimentEntry(
+        "zkkit.bench.recipes.experiment", "elections, counters, barriers and caches beside theirs"
+    ),
+    "connection": ExperimentEntry(
+        "zkkit.bench.connection.experiment", "zkkit's connection beside kazoo's own"
+    ),
+    "shop": ExperimentEntry(
+        "zkkit.bench.shop.experiment", "the shop that oversells, and what prevents it"
+    ),
+    "recorder": ExperimentEntry("zkkit.bench.recorder.experiment", "what recording costs"),
+}
+
+if Path(zkkit.__file__).parents[1].joinpath("loadtests", "experiment.py").exists():
+    # Load tests live beside zkkit in its repository; an installed zkkit comes without them.
+    EXPERIMENTS["load"] = ExperimentEntry(
+        "loadtests.experiment", "two designs of a lock under load"
+    )
