@@ -1,16 +1,22 @@
-"""A storm of faults over processes that take locks, and a verdict on what they were given.
+"""A storm of faults over processes that use recipes, and a verdict on what they were given.
 
+    ground      on what actors stand, the same on threads, on gevent and on asyncio
     scene       which locks there are, and where
+    election    an election as a lock: to lead is to hold
     diary       how a process writes down what happens to it
     client      one process: a session and its actors
-    actors      what an actor does, the same on threads, on gevent and on asyncio
-    crew        the processes, seen from outside: start, kill, stop, disturb
+    actors      what an actor does that takes locks
+    counting    one that counts
+    gates       those that close barriers, and those that come to them
+    trees       one that changes a tree, and caches that follow it
+    crew        the processes, seen from outside: start, kill, stop, disturb, count
     faults      what can be broken
     storm       breaks it, one thing after the other
     ledger      guarded writes, read back from the servers
     remains     looks for what was left behind
     run         all of it, from the first server to the last look
-    results     the verdict and what is published
+    verdicts    the verdict over what was written down
+    experiment  the command, and what is published
 
 What was written down is judged by `zkkit.check.chaos`, which sees only the files.
 """

@@ -1,185 +1,224 @@
-"""What an actor does: ask for a lock, ask its hold again and again whether it is valid, write
-something under it, give it back.
-
-It is written once, as a coroutine. On asyncio it is a task. On threads and greenlets, where every
-call waits by itself, the coroutine never has to be suspended, and `drive` runs it as a function.
+"""What an actor does: it asks for a lock, asks its hold again and again whether it is valid, writes
+something under it and releases it. Now and then it takes the lock once more meanwhile, or changes
+from writing to reading, or is cancelled while it waits. (To stand in an election and to lead is the
+same to it. Others count, and change a tree: counting.py, trees.py.)
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import random
 import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from zkkit.chaos.diary import Diary, now
-from zkkit.chaos.scene import LEDGER, LONG, Wanted, session_of
+from zkkit.chaos.election import StormCandidate, StormTerm
+from zkkit.chaos.ground import AttemptCancelled, Ground, settled
+from zkkit.chaos.scene import LEDGER, LONG, LockToTake, session_of
 from zkkit.errors import ConnectionLost, DeadlineExceeded, NotHeld, SessionLost
 from zkkit.steps import Create, Mode
 
 STORM, CALM, CLOSE = "storm", "calm", "close"
-"""What a client is told to do: contend; take every lock once more and rest; end."""
+"""The phases of a run: clients contend, then take every lock once more and rest, then end."""
 
 PROMISED = (SessionLost, ConnectionLost, DeadlineExceeded)
 """What a call may raise when servers and networks fail. Anything else is a defect."""
 
-_LINES = 12  # of the story of an error that should not be
+_LINES = 12  # of the traceback of an unexpected error
 
 
-class Ground(NamedTuple):
-    """What actors stand on: one of the fronts."""
+class TakenLock(NamedTuple):
+    """A lock that was granted: in which attempt, and the hold."""
 
-    front: str
-    open: Callable[..., Any]
-    sleep: Callable[[float], Any]
-    start: Callable[[Coroutine[Any, Any, None]], Callable[[], bool]]
-    """Start an actor; gives the question whether it has ended."""
+    attempt: int
+    target: LockToTake
+    hold: Any
 
 
-async def settled(value: Any) -> Any:
-    """What a call gives on any front."""
-    return await value if inspect.isawaitable(value) else value
+class PhaseFile:
+    """A file that says in which phase the run is; all clients that write into this directory read
+    it."""
 
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "phase"
 
-def drive(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine whose calls all wait by themselves."""
-    try:
-        coroutine.send(None)
-    except StopIteration:
-        return
-    raise RuntimeError("a call of a blocking session gave something to await")
-
-
-class Told:
-    """What the clients are told, in a file."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __call__(self) -> str:
+    def read(self) -> str:
+        """The present phase."""
         return self._file.read_text()
 
-    def say(self, phase: str) -> None:
-        """Tell them, in one step: nobody reads half a word."""
+    def write(self, phase: str) -> None:
+        """Begin a phase. The file is replaced in one step: nobody reads half a word."""
         fresh = self._file.with_suffix(".new")
         fresh.write_text(phase)
         fresh.replace(self._file)
 
 
-class Actor:
-    """One of those who contend."""
+@dataclass
+class ActorInStorm:
+    """What all actors have, and what they do alike."""
 
-    def __init__(
-        self, process: str, name: str, ground: Ground, diary: Diary, told: Told, seed: str
-    ) -> None:
-        self._process = process
-        self._name = name
-        self._ground = ground
-        self._diary = diary
-        self._told = told
-        self._random = random.Random(seed)
-        self._attempt = 0
+    process: str
+    name: str
+    ground: Ground
+    diary: Diary
+    phase: PhaseFile
+    chance: random.Random
+    attempts: int = 0
 
-    async def live(self, locks: Sequence[Wanted]) -> None:
-        """Contend in the storm, take each lock once in the calm, and end."""
-        while self._told() == STORM:
-            await self._surely(self._once(self._random.choice(locks), self._deadline()))
-            await self._sleep(0.02, 0.2)
-        for wanted in locks:
-            while self._told() != CLOSE and not await self._surely(self._once(wanted, None)):
-                await self._sleep(0.02, 0.1)
+    def _storms(self) -> bool:
+        return self.phase.read() == STORM
 
     async def _surely(self, attempt: Coroutine[Any, Any, bool]) -> bool:
-        """One attempt, whatever it raises."""
+        """Make one attempt; write down whatever unexpected error it raises."""
         try:
             return await attempt
         except Exception:
-            story = traceback.format_exc().splitlines()[-_LINES:]
-            self._diary.note("crash", actor=self._name, why="\n".join(story))
+            lines = traceback.format_exc().splitlines()[-_LINES:]
+            self.diary.note("crash", actor=self.name, why="\n".join(lines))
             return False
 
-    async def _once(self, wanted: Wanted, within: float | None) -> bool:
-        """Ask for a lock and use it; whether it was granted."""
-        self._attempt += 1
-        self._note("ask", lock=wanted.name, within=within)
-        try:
-            hold = await settled(wanted.lock.acquire(timeout=within))
-        except PROMISED as error:
-            self._note("denied", why=type(error).__name__)
+    async def _sleep(self, least: float, most: float) -> None:
+        await settled(self.ground.sleep(self.chance.uniform(least, most)))
+
+    def _note(self, attempt: int, event: str, *, at: int | None = None, **facts: Any) -> None:
+        self.diary.note(event, at=at, actor=self.name, attempt=attempt, **facts)
+
+
+class StormActor(ActorInStorm):
+    """One of the actors that contend for the locks."""
+
+    async def live(self, locks: Sequence[LockToTake]) -> None:
+        """Contend in the storm, take each lock once in the calm, and end."""
+        while self._storms():
+            await self._surely(self._once(self.chance.choice(locks), self._deadline()))
+            await self._sleep(0.02, 0.2)
+        for target in locks:
+            while self.phase.read() != CLOSE and not await self._surely(self._once(target, None)):
+                await self._sleep(0.02, 0.1)
+
+    async def _once(self, target: LockToTake, within: float | None) -> bool:
+        """Ask for a lock and use it. Returns whether it was granted."""
+        taken = await self._take(target, within)
+        if taken is None:
             return False
-        if hold is None:
-            self._note("denied", why="timeout")
-            return False
-        self._note("granted", parts=wanted.parts(hold), session=session_of(hold))
+        rest = taken
         try:
-            await self._use(wanted, hold)
+            await self._use(taken, long=target.name.startswith(LONG))
+            later = await self._lead_again(taken)
+            if later is not None:
+                await self._use(later, long=target.name.startswith(LONG))
+            inner = await self._take_inside(taken)
+            if inner is not None:
+                self._ask(inner)
+                # A reentry ends before the hold it is in; a downgrade lasts longer than the write.
+                again = inner.target is taken.target
+                first, rest = (inner, taken) if again else (taken, inner)
+                await self._give_back(first)
+                await self._use(rest, long=False)
         finally:
-            await self._give_back(hold)
+            await self._give_back(rest)
         return True
 
-    async def _use(self, wanted: Wanted, hold: Any) -> None:
-        valid = self._ask(hold)
-        if wanted.name.startswith(LONG):
-            valid = await self._hold_on(wanted, hold)
+    async def _take(
+        self, target: LockToTake, within: float | None, inside: int | None = None
+    ) -> TakenLock | None:
+        """Ask for a lock, `inside` another attempt if that one's hold is not yet given back."""
+        self.attempts += 1
+        attempt = self.attempts
+        self._note(attempt, "ask", lock=target.name, within=within)
+        try:
+            hold = await self._acquire(target, within)
+        except (*PROMISED, AttemptCancelled) as error:
+            self._note(attempt, "denied", why=type(error).__name__)
+            return None
+        if hold is None:
+            self._note(attempt, "denied", why="timeout")
+            return None
+        parts, session = target.parts(hold), session_of(hold)
+        again = isinstance(target.lock, StormCandidate)
+        self._note(attempt, "granted", parts=parts, session=session, inside=inside, again=again)
+        return TakenLock(attempt, target, hold)
+
+    async def _acquire(self, target: LockToTake, within: float | None) -> Any:
+        cancel_after = self.ground.cancel_after
+        if cancel_after is not None and self.chance.random() < 0.1 and self._storms():
+            seconds = self.chance.uniform(0.0, 2.0)
+            return await settled(cancel_after(seconds, lambda: target.lock.acquire(timeout=within)))
+        return await settled(target.lock.acquire(timeout=within))
+
+    async def _take_inside(self, taken: TakenLock) -> TakenLock | None:
+        """Now and then take the lock once more, or the read lock of a write lock."""
+        choices = taken.target.inside
+        if not choices or self.chance.random() > 0.3 or not self._storms():
+            return None
+        within = self.chance.uniform(0.2, 3.0)
+        return await self._take(self.chance.choice(choices), within, taken.attempt)
+
+    async def _lead_again(self, taken: TakenLock) -> TakenLock | None:
+        """A leader that leads no more still stands: wait until it leads again."""
+        if not isinstance(taken.hold, StormTerm) or taken.hold.valid or not self._storms():
+            return None
+        target = taken.target._replace(lock=taken.hold.candidate)
+        return await self._take(target, self.chance.uniform(1.0, 6.0), taken.attempt)
+
+    async def _use(self, taken: TakenLock, *, long: bool) -> None:
+        valid = self._ask(taken)
+        if long:
+            valid = await self._hold_on(taken)
         else:
             await self._sleep(0.001, 0.008)
         if not valid:  # a holder that does not know, and acts when others may hold the lock
             await self._sleep(0.0, 0.5)
-            await self._write(wanted, hold)
-        elif self._random.random() < 0.3:
-            await self._write(wanted, hold)
-        self._ask(hold)
+            await self._write(taken)
+        elif self.chance.random() < 0.3:
+            await self._write(taken)
+        self._ask(taken)
 
-    async def _hold_on(self, wanted: Wanted, hold: Any) -> bool:
-        """Hold for seconds, or until it is lost; whether it is still valid."""
-        end = now() + int(self._random.uniform(0.5, 9.0) * 1e9)
-        while now() < end and self._told() == STORM:
-            if not self._ask(hold):
+    async def _hold_on(self, taken: TakenLock) -> bool:
+        """Hold for some seconds, or until the hold is lost. Returns whether it is still valid."""
+        end = now() + int(self.chance.uniform(0.5, 9.0) * 1e9)
+        while now() < end and self._storms():
+            if not self._ask(taken):
                 return False
-            if self._random.random() < 0.05:
-                await self._write(wanted, hold)
+            if self.chance.random() < 0.05:
+                await self._write(taken)
             await self._sleep(0.02, 0.06)
-        return self._ask(hold)
+        return self._ask(taken)
 
-    def _ask(self, hold: Any) -> bool:
-        """Whether the hold calls itself valid; the time is taken before it answers."""
+    def _ask(self, taken: TakenLock) -> bool:
+        """Whether the hold says it is valid; the time written down is that of the question."""
         before = now()
-        valid = bool(hold.valid)
-        self._note("valid", at=before, valid=valid)
+        valid = bool(taken.hold.valid)
+        self._note(taken.attempt, "valid", at=before, valid=valid)
         return valid
 
-    async def _write(self, wanted: Wanted, hold: Any) -> None:
+    async def _write(self, taken: TakenLock) -> None:
         """Write into the ledger, guarded by the hold."""
-        who = (self._process, self._name, self._attempt)
-        data = json.dumps({"who": who, "parts": wanted.parts(hold)}).encode()
+        attempt, target, hold = taken
+        who = (self.process, self.name, attempt)
+        data = json.dumps({"who": who, "parts": target.parts(hold)}).encode()
         entry = Create(f"{LEDGER}/write-", data, Mode.PERSISTENT_SEQUENTIAL)
         try:
             (node,) = await settled(hold.transaction(entry))
         except NotHeld:
-            self._note("refused")
+            self._note(attempt, "refused")
         except PROMISED as error:
-            self._note("unsure", why=type(error).__name__)
+            self._note(attempt, "unsure", why=type(error).__name__)
         else:
-            self._note("wrote", node=node)
+            self._note(attempt, "wrote", node=node)
 
-    async def _give_back(self, hold: Any) -> None:
-        self._note("release")
+    async def _give_back(self, taken: TakenLock) -> None:
+        self._note(taken.attempt, "release")
         try:
-            await settled(hold.release())
+            await settled(taken.hold.release())
         except PROMISED as error:
-            self._note("unreleased", why=type(error).__name__)
+            self._note(taken.attempt, "unreleased", why=type(error).__name__)
         else:
-            self._note("released")
+            self._note(taken.attempt, "released")
 
     def _deadline(self) -> float | None:
         """Half of the attempts have one."""
-        return self._random.uniform(0.2, 6.0) if self._random.random() < 0.5 else None
-
-    async def _sleep(self, least: float, most: float) -> None:
-        await settled(self._ground.sleep(self._random.uniform(least, most)))
-
-    def _note(self, event: str, *, at: int | None = None, **facts: Any) -> None:
-        self._diary.note(event, at=at, actor=self._name, attempt=self._attempt, **facts)
+        return self.chance.uniform(0.2, 6.0) if self.chance.random() < 0.5 else None

@@ -1,8 +1,9 @@
-"""One process that takes locks: a session, and actors on one of the fronts.
+"""One process: a session, and on one of the fronts its actors, who take locks, lead, count,
+keep gates and change a tree, and its caches, which follow that tree.
 
-It is started with an `Order` as JSON, and reads in a file what it is to do (`actors.Told`). It ends
-when it is told so. Whoever started it sees to it that it does not live longer: it may be stopped,
-and then cannot see to that itself.
+It gets an `Order` as JSON when it is started, follows the phases of the run (`actors.PhaseFile`)
+and ends with the last one. Its parent makes sure that it does not live longer: a stopped process
+cannot do that itself.
 """
 
 from __future__ import annotations
@@ -16,20 +17,28 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, TypeVar
 
 import zkkit
-from zkkit.chaos.actors import CLOSE, Actor, Ground, Told, drive, settled
+from zkkit.chaos.actors import CLOSE, ActorInStorm, PhaseFile, StormActor
+from zkkit.chaos.counting import CountingActor
 from zkkit.chaos.diary import Diary
-from zkkit.chaos.scene import KINDS, LONG, QUICK, wanted
+from zkkit.chaos.gates import GateKeeper, Passenger
+from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
+from zkkit.chaos.scene import KINDS, LONG, QUICK, locks_to_take
+from zkkit.chaos.trees import Gardener, StormCaches
 from zkkit.errors import ConnectFailed
 from zkkit.retry import Forever
+
+A = TypeVar("A", bound=ActorInStorm)
 
 FRONTS = ("threads", "asyncio", "gevent")
 
 _LONG_ACTORS = 2
-_LOOK = 0.05  # seconds between two looks at the session and at what it is told
+_LOOK = 0.05  # seconds between two looks at the session and the phase
 
 _PROGRAM = "from zkkit.chaos.client import main; main()"
 _PATCHED = f"from gevent import monkey; monkey.patch_all(); {_PROGRAM}"
@@ -37,7 +46,7 @@ _PATCHED = f"from gevent import monkey; monkey.patch_all(); {_PROGRAM}"
 
 @dataclass(frozen=True)
 class Order:
-    """What a process is told when it is started."""
+    """What a process needs to know when it is started."""
 
     name: str
     front: str
@@ -62,39 +71,49 @@ class Order:
         return Path(self.directory) / f"{self.name}.session"
 
 
-def told_in(directory: str | Path) -> Told:
-    """What the clients that write into a directory are told."""
-    return Told(Path(directory) / "phase")
-
-
 async def _live(order: Order, ground: Ground) -> None:
     """The whole life of the process."""
-    diary, told = Diary(order.diary), told_in(order.directory)
+    diary, phase = Diary(order.diary), PhaseFile(Path(order.directory))
     diary.note("born", front=order.front, pid=os.getpid(), timeout=order.timeout)
-    session = await _connected(order, ground, told)
+    session = await _connected(order, ground, phase)
     if session is None:
         return
 
-    def actor(name: str) -> Actor:
-        return Actor(order.name, name, ground, diary, told, f"{order.seed} {name}")
+    def actor(kind: type[A], name: str) -> A:
+        return kind(order.name, name, ground, diary, phase, Random(f"{order.seed} {name}"))
 
-    lives = [actor(kind).live(wanted(session, QUICK, [kind])) for kind in KINDS]
-    lives += [actor(f"long-{n}").live(wanted(session, LONG)) for n in range(_LONG_ACTORS)]
+    caches = StormCaches(session, diary)
+    await caches.start()
+    lives = [actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in KINDS]
+    for number in range(_LONG_ACTORS):
+        lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG)))
+    lives.append(actor(CountingActor, "counter").live(session))
+    lives.append(actor(Gardener, "gardener").live(session))
+    lives.append(actor(GateKeeper, "keeper").live(session))
+    lives.append(actor(Passenger, "passenger").live(session))
     ended = [ground.start(life) for life in lives]
-    known = rested = False
-    while told() != CLOSE:
-        known = _keep_secret(order, session, diary, known)
+    rested = False
+    known: object = None
+    while phase.read() != CLOSE:
+        secret = session.kazoo.client_id
+        if secret is not None and secret != known and secret[0]:
+            known = secret
+            diary.note("session", id=f"{secret[0]:#x}")
+            _keep(order.secret, *secret)
         if not rested and all(over() for over in ended):
             rested = True
             diary.note("rested")
         await settled(ground.sleep(_LOOK))
+    if not rested:
+        diary.note("standing", scripts=session.standing())
+    await caches.converge(Path(order.directory), ground)
     await settled(session.close())
     diary.note("end")
 
 
-async def _connected(order: Order, ground: Ground, told: Told) -> Any:
-    """A session, as soon as one is to be had; None if it is told to end before that."""
-    while told() != CLOSE:
+async def _connected(order: Order, ground: Ground, phase: PhaseFile) -> Any:
+    """A session, as soon as one can be had; None if the run closes before that."""
+    while phase.read() != CLOSE:
         try:
             return await settled(
                 ground.open(order.hosts, timeout=order.timeout, retry=Forever(0.1))
@@ -104,16 +123,11 @@ async def _connected(order: Order, ground: Ground, told: Told) -> Any:
     return None
 
 
-def _keep_secret(order: Order, session: Any, diary: Diary, known: object) -> Any:
-    """Write down id and password of the session when they are new."""
-    secret = session.kazoo.client_id
-    if secret is not None and secret != known and secret[0]:
-        diary.note("session", id=f"{secret[0]:#x}")
-        fresh = order.secret.with_suffix(".new")
-        fresh.write_text(json.dumps([secret[0], secret[1].hex()]))
-        fresh.replace(order.secret)
-        return secret
-    return known
+def _keep(file: Path, session_id: int, password: bytes) -> None:
+    """Write down id and password of a session, in one step."""
+    fresh = file.with_suffix(".new")
+    fresh.write_text(json.dumps([session_id, password.hex()]))
+    fresh.replace(file)
 
 
 def _start_thread(life: Coroutine[Any, Any, None]) -> Callable[[], bool]:
@@ -126,8 +140,28 @@ def _start_task(life: Coroutine[Any, Any, None]) -> Callable[[], bool]:
     return asyncio.get_running_loop().create_task(life).done
 
 
-def _blocking(handler: str) -> Callable[..., Any]:
-    return lambda hosts, **options: zkkit.connect(hosts, handler=handler, **options)
+async def _cancel_task(seconds: float, call: Callable[[], Any]) -> Any:
+    scope = asyncio.timeout(seconds)
+    try:
+        async with scope:
+            return await call()
+    except TimeoutError as error:
+        if not scope.expired():  # one of its own
+            raise
+        raise AttemptCancelled from error
+
+
+def _cancel_greenlet(seconds: float, call: Callable[[], Any]) -> Any:
+    import gevent
+
+    timer = gevent.Timeout(seconds)
+    try:
+        with timer:
+            return drive(settled(call()))
+    except gevent.Timeout as error:
+        if error is not timer:
+            raise
+        raise AttemptCancelled from error
 
 
 def main() -> None:
@@ -135,7 +169,11 @@ def main() -> None:
     logging.disable(logging.CRITICAL)  # every lost connection is logged, and here they are wanted
     order = Order(**json.loads(sys.argv[1]))
     if order.front == "asyncio":
-        asyncio.run(_live(order, Ground("asyncio", zkkit.aio.connect, asyncio.sleep, _start_task)))
-        return
-    handler = "gevent" if order.front == "gevent" else "threading"
-    drive(_live(order, Ground(order.front, _blocking(handler), time.sleep, _start_thread)))
+        ground = Ground(zkkit.aio.connect, asyncio.sleep, _start_task, _cancel_task)
+        asyncio.run(_live(order, ground))
+    elif order.front == "gevent":
+        connect = partial(zkkit.connect, handler="gevent")
+        drive(_live(order, Ground(connect, time.sleep, _start_thread, _cancel_greenlet)))
+    else:
+        connect = partial(zkkit.connect, handler="threading")
+        drive(_live(order, Ground(connect, time.sleep, _start_thread, None)))

@@ -11,45 +11,47 @@ import os
 import signal
 import socket
 import threading
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import NamedTuple
 
-from zkkit.chaos.actors import STORM
-from zkkit.chaos.client import FRONTS, Order, told_in
+from zkkit.chaos.actors import STORM, PhaseFile
+from zkkit.chaos.client import FRONTS, Order
 from zkkit.chaos.diary import Diary
 from zkkit.ensemble.guarded import Guarded
+from zkkit.hosts import parse_hosts
 from zkkit.testing import NotExpired, Proxy, expire
 
 TIMEOUTS = (2.0, 4.0)
 """The session timeouts of the clients, in seconds, in turn."""
 _LOG = "crew.log"
+_GRANTED = b'"e": "granted"'
+_RESTED = b'"e": "rested"'
 
 
-class Client:
-    """One place in the crew: a process, and after its death another one."""
+@dataclass(eq=False)
+class CrewMember:
+    """One member of the crew: a process, and after its death the next one."""
 
-    def __init__(
-        self, number: int, front: str, proxy: Proxy, *, hosts: int, timeout: float
-    ) -> None:
-        self.number = number
-        self.front = front
-        self.proxy = proxy
-        self.hosts = hosts
-        """How many servers it knows."""
-        self.timeout = timeout
-        self.busy = threading.Lock()
-        """Whoever disturbs it has this: one disturbance at a time."""
-        self.order: Order | None = None
-        self._lives = 0
+    number: int
+    front: str
+    proxy: Proxy
+    hosts: int
+    """How many servers it knows."""
+    timeout: float
+    busy: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the fault that strikes it: one fault at a time."""
+    order: Order | None = None
+    lives: int = 0
 
     def next_order(self, directory: Path, seed: int) -> Order:
-        """What its next process is told."""
-        self._lives += 1
+        """The order for its next process."""
+        self.lives += 1
         servers = "1host" if self.hosts == 1 else f"{self.hosts}hosts"
-        name = f"{self.front}-{servers}-{self._lives}"
+        name = f"{self.front}-{servers}-{self.lives}"
         self.order = Order(
             name, self.front, self.proxy.hosts, self.timeout, str(directory), f"{seed} {name}"
         )
@@ -62,42 +64,38 @@ class Client:
         return self.order.name
 
 
-class Crew:
-    """All of them. On each front one process knows all servers, and one knows a single one: the
-    first front's the first server, and so on."""
+class StormCrew(AbstractContextManager["StormCrew"]):
+    """All the processes. On each front one process knows all servers, and another knows only one:
+    on the first front the first server, and so on."""
 
     def __init__(self, hosts: str, fronts: Sequence[str], directory: Path, diary: Diary, seed: int):
         self.directory = directory
-        self.told = told_in(directory)
-        self.pids: set[int] = set()
-        """Of all processes that were ever started."""
+        self.phase = PhaseFile(directory)
+        self.started: set[Started] = set()
+        """All processes that were ever started."""
         self._hosts = hosts
         self._diary = diary
         self._seed = seed
-        self._running = False
-        self._stack = ExitStack()
-        servers = hosts.split(",")
-        self.clients: list[Client] = []
-        try:
+        servers = parse_hosts(hosts).of_each()
+        self.clients: list[CrewMember] = []
+        with ExitStack() as stack:
             for place, front in enumerate(fronts):
                 single = servers[FRONTS.index(front) % len(servers)]
                 for known in (hosts, single):
-                    proxy = self._stack.enter_context(Proxy(known))
+                    proxy = stack.enter_context(Proxy(known))
                     number = len(self.clients) + 1
                     timeout = TIMEOUTS[(number + place) % len(TIMEOUTS)]
-                    count = len(known.split(","))
-                    self.clients.append(Client(number, front, proxy, hosts=count, timeout=timeout))
+                    count = len(parse_hosts(known).servers)
+                    self.clients.append(CrewMember(number, front, proxy, count, timeout))
             self._guarded = Guarded(directory, errors=directory / _LOG)
-        except BaseException:
-            self._stack.close()
-            raise
-        self._running = True
+            stack.callback(self._guarded.stop, keep_logs=False)
+            self._stack = stack.pop_all()
 
     @property
     def ports(self) -> list[int]:
         """The ports on which its proxies listen."""
-        parts = [host for client in self.clients for host in client.proxy.hosts.split(",")]
-        return [int(part.rpartition(":")[2]) for part in parts]
+        known = [parse_hosts(client.proxy.hosts) for client in self.clients]
+        return [server.port for hosts in known for server in hosts.servers]
 
     @property
     def diaries(self) -> list[Path]:
@@ -106,54 +104,47 @@ class Crew:
 
     def start_all(self) -> None:
         """Start a process for each client."""
-        self.told.say(STORM)
+        self.phase.write(STORM)
         for client in self.clients:
             self.start(client)
 
-    def start(self, client: Client) -> None:
+    def start(self, client: CrewMember) -> None:
         """Start a client's next process."""
         order = client.next_order(self.directory, self._seed)
         log = self.directory / _LOG
         pid = self._guarded.spawn(client.number, order.argv, cwd=Path.cwd(), log=log)
-        self.pids.add(pid)
+        self.started.add(Started.now(pid))
 
-    def kill(self, client: Client) -> None:
+    def kill(self, client: CrewMember) -> None:
         """End a client's process at once (SIGKILL)."""
         self._guarded.end(client.number, signal.SIGKILL)
         self._diary.note("killed", process=client.name)
 
-    def stop(self, client: Client) -> None:
+    def stop(self, client: CrewMember) -> None:
         """Let a client's process stand still (SIGSTOP)."""
-        self._guarded.pause(client.number)
+        self._guarded.order("pause", client.number)
 
-    def go_on(self, client: Client) -> None:
+    def go_on(self, client: CrewMember) -> None:
         """Let a stopped process go on."""
-        self._guarded.resume(client.number)
+        self._guarded.order("resume", client.number)
 
-    def expire(self, client: Client) -> bool:
-        """Let the servers end a client's session; False if they cannot, or there is none.
+    def expire(self, client: CrewMember) -> bool:
+        """Let the servers end a client's session. False if they cannot, or if it has none.
 
-        It is closed in its owner's name. No owner's clock can foresee that: so it is written down
-        before it is done.
+        The session is closed in its owner's name, which no owner's clock can foresee: so this is
+        written down before it is done.
         """
-        secret = self._secret(client)
-        if secret is None:
-            return False
-        self._diary.note("closing", session=f"{secret[0]:#x}", process=client.name)
+        assert client.order is not None
         try:
-            expire(self._hosts, *secret)
+            session, password = json.loads(client.order.secret.read_text())
+        except FileNotFoundError:  # it has none yet
+            return False
+        self._diary.note("closing", session=f"{session:#x}", process=client.name)
+        try:
+            expire(self._hosts, session, bytes.fromhex(password))
         except NotExpired:  # it had just lost it, or there is no leader at the moment
             return False
         return True
-
-    def _secret(self, client: Client) -> tuple[int, bytes] | None:
-        """Id and password of a client's session; None if it has none yet."""
-        assert client.order is not None
-        try:
-            number, password = json.loads(client.order.secret.read_text())
-        except FileNotFoundError:
-            return None
-        return int(number), bytes.fromhex(password)
 
     def ended(self) -> dict[str, int]:
         """The present processes that have ended, with their exit codes."""
@@ -161,37 +152,81 @@ class Crew:
         return {c.name: codes[c.number] for c in self.clients if c.number in codes}
 
     def last_words(self) -> str:
-        """What the processes have complained of."""
+        """What the processes wrote to stderr."""
         return (self.directory / _LOG).read_text(errors="replace")
 
     def close(self) -> None:
         """End all processes and proxies; their directory goes too. Twice is harmless."""
-        if self._running:
-            self._running = False
-            self._guarded.stop(keep_logs=False)
         self._stack.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
 
-def alive(pid: int) -> bool:
-    """Whether there is a process with this id."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's, who has the number now
-        return False
-    return True
+class CrewProgress:
+    """How far the processes have come, by what they have written so far. Reads in each diary only
+    what is new."""
+
+    def __init__(self, crew: StormCrew) -> None:
+        self._crew = crew
+        self._read: Counter[Path] = Counter()
+        self._grants: Counter[str] = Counter()
+        self._rested: set[str] = set()
+
+    def grants(self) -> int:
+        """How many grants there were in all."""
+        self._look()
+        return self._grants.total()
+
+    def all_granted(self) -> bool:
+        """Whether every present process has been granted something."""
+        self._look()
+        return all(self._grants[client.name] for client in self._crew.clients)
+
+    def all_rested(self) -> bool:
+        """Whether every present process has come to rest."""
+        self._look()
+        return self._rested >= {client.name for client in self._crew.clients}
+
+    def _look(self) -> None:
+        for diary in self._crew.diaries:
+            with open(diary, "rb") as file:
+                file.seek(self._read[diary])
+                # A line that is half written is read when it is whole.
+                new = b"".join(line for line in file if line.endswith(b"\n"))
+            self._read[diary] += len(new)
+            self._grants[diary.stem] += new.count(_GRANTED)
+            if _RESTED in new:
+                self._rested.add(diary.stem)
+
+
+class Started(NamedTuple):
+    """A process that was started, to be told from a later one with the same number."""
+
+    pid: int
+    began: str
+    """When, in ticks since the machine was started; "" where the system does not tell."""
+
+    @classmethod
+    def now(cls, pid: int) -> Started:
+        """The process that has this number now."""
+        try:
+            # The name in brackets may hold spaces: the fields are counted from behind it.
+            return cls(pid, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        except OSError:
+            return cls(pid, "")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        try:
+            os.kill(self.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return Started.now(self.pid) == self
+
+    def __str__(self) -> str:
+        return str(self.pid)
 
 
 def listening(port: int) -> bool:

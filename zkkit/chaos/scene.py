@@ -1,4 +1,5 @@
-"""Which locks there are, where they lie, and how each of their holds excludes others.
+"""Which locks there are, where they lie, and how each of their holds excludes others. An election
+is one of them here: to lead is to hold. Beside them lie a counter, a tree and gates.
 
 Every kind of lock is there twice: in one place it is taken for milliseconds, by many, and in the
 other for seconds, so that faults find somebody who holds it. A MultiLock takes two paths that
@@ -11,25 +12,40 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from zkkit import Lock, MultiLock, ReadWriteLock, ReentrantLock, Semaphore
+from zkkit.chaos.election import StormElection
 from zkkit.check.chaos.history import EXCLUSIVE, LEASE, SHARED
 from zkkit.recipes.locks.multi import MultiHold
 
 ROOT = "/chaos"
 LEDGER = f"{ROOT}/ledger"
+COUNTER = f"{ROOT}/counter"
+RECEIPTS = f"{COUNTER}-receipts"
+"""By which a session finds out whether an addition counted; they go with it."""
+TREE = f"{ROOT}/tree"
+"""Changed by actors, followed by caches."""
+COLD = f"{TREE}/cold"
+"""The part of it whose nodes change seldom."""
+GATES = f"{ROOT}/gates"
+"""The barriers, one for each process; they are there while they are closed."""
 
 QUICK, LONG = "quick", "long"
 PLACES = (QUICK, LONG)
-KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi")
+KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi", "latch")
 LOCKS = tuple(f"{place}/{kind}" for place in PLACES for kind in KINDS)
+
+DEEDS = ("reentry", "downgrade", "cancel")
+"""What actors do beside acquiring and releasing. Threads cannot be cancelled."""
 
 LIMITS = {f"{ROOT}/{place}/semaphore": 2 for place in PLACES}
 """The semaphores, and how many leases each has."""
-FENCED = tuple(f"{ROOT}/{place}/{name}" for place in PLACES for name in ("reentrant", "lock", "rw"))
+FENCED = tuple(
+    f"{ROOT}/{place}/{name}" for place in PLACES for name in ("reentrant", "lock", "rw", "latch")
+)
 """The paths whose holds have a token."""
 
 _LEASE_DIRECTORIES = ("locks", "leases")
 DIRECTORIES = frozenset(
-    [LEDGER]
+    [LEDGER, COUNTER, RECEIPTS, TREE, GATES]
     + [f"{ROOT}/{place}" for place in PLACES]
     + [*FENCED, *LIMITS]
     + [
@@ -42,11 +58,19 @@ DIRECTORIES = frozenset(
 """All that may stay below the root: what is not one of these is somebody's lock node."""
 
 
-class Wanted(NamedTuple):
+class LockToTake(NamedTuple):
     """A lock that an actor takes."""
 
     name: str
     lock: Any
+    reentrant: bool = False
+    read_side: Any = None
+    """Of a write lock: the LockToTake that its owner may take at once, to read on afterwards."""
+
+    @property
+    def inside(self) -> list[LockToTake]:
+        """What its owner may take while it holds it."""
+        return [self] * self.reentrant + [self.read_side] * (self.read_side is not None)
 
     def parts(self, hold: Any) -> list[tuple[str, str, int | None]]:
         """What a hold of it gives: path, mode and token of each."""
@@ -64,20 +88,26 @@ def session_of(hold: Any) -> str:
     return f"{first.session_id:#x}"
 
 
-def wanted(session: Any, place: str, kinds: Sequence[str] = KINDS) -> list[Wanted]:
+def locks_to_take(session: Any, place: str, kinds: Sequence[str] = KINDS) -> list[LockToTake]:
     """The locks of a place, for one actor."""
-    return [Wanted(f"{place}/{kind}", _lock(session, f"{ROOT}/{place}", kind)) for kind in kinds]
+    return [_lock(session, place, kind) for kind in kinds]
 
 
-def _lock(session: Any, place: str, kind: str) -> Any:
+def _lock(session: Any, place: str, kind: str) -> LockToTake:
+    name, parent = f"{place}/{kind}", f"{ROOT}/{place}"
     match kind:
         case "reentrant":
-            return ReentrantLock(session, f"{place}/reentrant")
+            return LockToTake(name, ReentrantLock(session, f"{parent}/reentrant"), True)
         case "lock":
-            return Lock(session, f"{place}/lock")
+            return LockToTake(name, Lock(session, f"{parent}/lock"))
         case "semaphore":
-            path = f"{place}/semaphore"
-            return Semaphore(session, path, LIMITS[path])
+            path = f"{parent}/semaphore"
+            return LockToTake(name, Semaphore(session, path, LIMITS[path]))
+        case "latch":
+            return LockToTake(name, StormElection(session, f"{parent}/latch"))
         case "multi":
-            return MultiLock(session, [f"{place}/reentrant", Lock(session, f"{place}/lock")])
-    return getattr(ReadWriteLock(session, f"{place}/rw"), kind)
+            second = Lock(session, f"{parent}/lock")
+            return LockToTake(name, MultiLock(session, [f"{parent}/reentrant", second]))
+    both = ReadWriteLock(session, f"{parent}/rw")
+    read = LockToTake(f"{place}/read", both.read, True)
+    return read if kind == "read" else LockToTake(name, both.write, True, read)

@@ -1,8 +1,8 @@
-"""Breaks one thing after the other: two hands for the clients, one for the servers.
+"""Breaks one thing after the other: two threads strike clients, a third one strikes servers.
 
-Each hand has a deck with the kinds of faults it knows, shuffled, and begins anew when it is used
-up: so all kinds come up before one comes up again. A fault that found nothing to strike goes back
-on top. At most one server is broken at a time, so that a majority is always there.
+Each of these hands has a deck, the kinds of faults it knows in random order, and shuffles again
+when the deck is used up: so all kinds come up before one comes up twice. A fault that found nothing
+to strike is tried again. At most one server is broken at a time, so a majority is always there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from zkkit.chaos.crew import Crew
+from zkkit.chaos.crew import StormCrew
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.faults import OF_CLIENTS, OF_SERVERS, Trouble
 from zkkit.ensemble import Ensemble
@@ -32,47 +32,47 @@ class Storm:
     """Begins at once, and is over when `end` returns."""
 
     def __init__(
-        self, ensemble: Ensemble, crew: Crew, kinds: Sequence[str], diary: Diary, seed: int
+        self, ensemble: Ensemble, crew: StormCrew, kinds: Sequence[str], diary: Diary, seed: int
     ) -> None:
         self.faults: Counter[str] = Counter()
         self.last = "nothing yet"
         """The fault that struck last."""
         self.failed = threading.Event()
-        """Set if a hand had to give up."""
+        """Set if a hand met an error."""
         self._diary = diary
         self._crew = crew
         self._over, self._abandoned = threading.Event(), threading.Event()
         self._errors: list[Exception] = []
-        decks = [[kind for kind in kinds if kind in OF_CLIENTS]] * _HANDS
-        decks.append([kind for kind in kinds if kind in OF_SERVERS])
         self._threads = []
-        for number, deck in enumerate(decks):
+        for number in range(_HANDS + 1):
+            known = OF_SERVERS if number == _HANDS else OF_CLIENTS
+            deck = [kind for kind in kinds if kind in known]
             chance = random.Random(f"{seed} {number}")
             trouble = Trouble(ensemble, crew, chance, self._over, self._abandoned)
-            between = _BETWEEN_SERVERS if number == _HANDS else _BETWEEN_CLIENTS
+            hand = threading.Thread(target=self._hand, args=(deck, trouble), daemon=True)
             if deck:
-                self._threads.append(
-                    threading.Thread(target=self._hand, args=(deck, trouble, between), daemon=True)
-                )
+                self._threads.append(hand)
         for thread in self._threads:
             thread.start()
 
     def end(self) -> None:
         """Begin nothing more; return when all is mended."""
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
+        self._join()
         if self._errors:
             raise StormFailed(f"the storm broke off: {self._errors[0]}") from self._errors[0]
 
     def abandon(self) -> None:
-        """The same in a hurry, whatever became of it. After `end` there is nothing to do."""
-        self._over.set()
+        """End at once, without an error. After `end` this does nothing."""
         self._abandoned.set()
+        self._join()
+
+    def _join(self) -> None:
+        self._over.set()
         for thread in self._threads:
             thread.join()
 
-    def _hand(self, kinds: Sequence[str], trouble: Trouble, between: tuple[float, float]) -> None:
+    def _hand(self, kinds: Sequence[str], trouble: Trouble) -> None:
+        between = _BETWEEN_SERVERS if kinds[0] in OF_SERVERS else _BETWEEN_CLIENTS
         deck: list[str] = []
         misses = 0
         try:

@@ -11,14 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
 from zkkit.ensemble import fourletter
 from zkkit.ensemble.errors import EnsembleError, NodeNeverReady, NoLeader
 from zkkit.ensemble.guarded import Guarded
 from zkkit.ensemble.place import Medium
-from zkkit.ensemble.ports import Reservation
 from zkkit.retry import Deadline
 
 T = TypeVar("T")
@@ -30,23 +28,25 @@ TAIL = 25  # lines of a log shown in an error
 _POLL = 0.05
 _START_ATTEMPTS = 3
 _LEADING = ("leader", "standalone")
+ORDERS = ("kill", "restart", "pause", "resume", "cut", "heal")
+"""What can be done to a node, by the names of the methods."""
 
 
 class PortClash(EnsembleError):
-    """A port was taken between our letting go of it and its server's binding it."""
+    """Another program took a port after we had released it and before its server bound it."""
 
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """One node, as a table shows it; None stands for what a node that does not serve keeps back."""
+    """One node, as a table shows it. What a node cannot tell because it does not serve is None."""
 
     node: int
     port: int
     state: State
     cut: bool
-    role: str | None
-    latency_ms: float | None
-    sessions: int | None
+    role: str | None = None
+    latency_ms: float | None = None
+    sessions: int | None = None
 
 
 class Ensemble(ABC):
@@ -58,6 +58,9 @@ class Ensemble(ABC):
 
     Nodes are numbered from 1. The servers end with this process, even if it is killed, and their
     data is removed.
+
+    Raises ValueError for a size below 1, another medium, or not one of `client_ports` for each
+    node. What cannot be done later is an EnsembleError.
     """
 
     backend: ClassVar[str]
@@ -71,6 +74,9 @@ class Ensemble(ABC):
             raise ValueError(f'medium is "memory" or "disk", not {medium!r}')
         if client_ports is not None and len(client_ports) != size:
             raise ValueError(f"{size} nodes need {size} client_ports, not {len(client_ports)}")
+        wrong = [port for port in client_ports or () if not 0 < port < 65536]
+        if wrong:
+            raise ValueError(f"{wrong[0]} is no port: they go from 1 to 65535")
         self.medium = medium
         self.nodes = range(1, size + 1)
         self._client_ports = client_ports
@@ -82,7 +88,14 @@ class Ensemble(ABC):
     # --- life ---------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start all nodes and return when each serves and one of them leads."""
+        """Start all nodes and return when each serves and one of them leads.
+
+        Raises:
+            EnsembleError: it is running already, or the servers cannot be started; its subclasses
+                tell what is missing (see the backend's class).
+            PortBusy: another program has one of the `client_ports`.
+            NodeNeverReady: a node ended, or does not serve; it has the end of the node's log.
+        """
         if self._is_running:
             raise EnsembleError(
                 "this ensemble is already running", hint="stop() it first, or make another one"
@@ -93,19 +106,17 @@ class Ensemble(ABC):
                 self._attempt()
                 self._await(self.nodes)
                 return
-            except PortClash:
-                self._abandon(keep_logs=last)
-                if last:
+            except BaseException as error:  # also Ctrl-C while it starts
+                again = isinstance(error, PortClash) and not last
+                self._abandon(keep_logs=isinstance(error, EnsembleError) and not again)
+                if not again:
                     raise
-            except EnsembleError:
-                self._abandon(keep_logs=True)
-                raise
-            except BaseException:  # Ctrl-C while it starts
-                self._abandon(keep_logs=False)
-                raise
 
     def stop(self) -> None:
-        """Kill all nodes and remove all they wrote. Stopping twice is harmless."""
+        """Kill all nodes and remove all they wrote. Stopping twice is harmless.
+
+        Raises EnsembleError if compose cannot remove containers that have no guardian (`attach`).
+        """
         if self._is_running:
             self._abandon(keep_logs=False)
 
@@ -113,56 +124,70 @@ class Ensemble(ABC):
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.stop()
 
     # --- where it is --------------------------------------------------------------------
 
     @property
     def hosts(self) -> str:
-        """The connect string: "127.0.0.1:p1,127.0.0.1:p2,..."."""
+        """The connect string: "127.0.0.1:p1,127.0.0.1:p2,...". Raises EnsembleError if the ensemble
+        is not running."""
         return ",".join(f"{fourletter.LOOPBACK}:{port}" for port in self.ports.values())
 
     @property
     def ports(self) -> dict[int, int]:
-        """The client port of each node."""
+        """The client port of each node. Raises EnsembleError if the ensemble is not running."""
         self._check_running()
         return dict(self._ports)
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """What a report says about this ensemble, as plain data."""
+        """What a report says about this ensemble, as plain data. Raises EnsembleError if it is not
+        running."""
 
     # --- breaking and mending -----------------------------------------------------------
 
     @abstractmethod
     def kill(self, node: int) -> None:
-        """End a node at once (SIGKILL), as a power cut would."""
+        """End a node at once (SIGKILL), as a power cut would.
+
+        Raises ValueError if there is no such node, EnsembleError if it has been killed already or
+        the ensemble is not running.
+        """
 
     @abstractmethod
     def pause(self, node: int) -> None:
-        """Freeze a node: its connections stay open and nothing answers."""
+        """Freeze a node: its connections stay open and nothing answers. Pausing twice is harmless.
+
+        Raises as `kill`.
+        """
 
     @abstractmethod
     def resume(self, node: int) -> None:
-        """Thaw a paused node and wait until it serves again (if a majority is up)."""
+        """Thaw a paused node and wait until it serves again (if a majority is up).
+
+        Raises as `kill`, and NodeNeverReady if it does not serve in time.
+        """
 
     @abstractmethod
     def restart(self, node: int) -> None:
-        """Start a killed node again, or end and start a running one; wait until it serves."""
+        """Start a killed node again, or end and start a running one; wait until it serves (if a
+        majority is up).
+
+        Raises ValueError if there is no such node, NodeNeverReady if it does not serve in time,
+        EnsembleError if the ensemble is not running.
+        """
 
     def cut(self, node: int) -> None:
         """Cut a node off its peers, silently, as if its cable were pulled; its clients stay.
 
         The node finds out within the sync limit (ten ticks) and then serves nobody. If it led, the
         others elect another leader at about the same time.
+
+        Raises ValueError if there is no such node, EnsembleError if it has no peers, if the
+        ensemble was made without relays (`relays=False`), or if it is not running.
         """
-        self._check_running()
         self._check(node)
         if len(self.nodes) == 1:
             raise EnsembleError("a single node has no peers to be cut off")
@@ -170,19 +195,32 @@ class Ensemble(ABC):
             self._cut_off(node)
 
     def heal(self, node: int) -> None:
-        """Put a node back among its peers and wait until it serves (if a majority is up)."""
-        self._check_running()
+        """Put a node back among its peers and wait until it serves (if a majority is up).
+
+        Raises as `restart`.
+        """
         self._check(node)
         if node in self._cut():
             self._put_back(node)
             self._await_serving_again(node)
+
+    def order(self, verb: str, node: int) -> None:
+        """Break or mend a node by the name of the method. Raises what the method raises, but
+        EnsembleError if there is no such node or method: whoever types them may be wrong."""
+        if verb not in ORDERS:
+            raise EnsembleError(f"nobody can {verb!r} a node: there are {', '.join(ORDERS)}")
+        try:
+            getattr(self, verb)(node)
+        except ValueError as error:
+            raise EnsembleError(str(error)) from error
 
     # --- asking -------------------------------------------------------------------------
 
     def leader(self) -> int:
         """The node that leads a majority; waits until there is exactly one.
 
-        Without a majority that is up and connected there can be none: NoLeader, at once.
+        Raises NoLeader: at once if no majority is up and connected, else when the wait is over; and
+        EnsembleError if the ensemble is not running.
         """
         self._check_running()
         found = poll(self._elected, DEADLINE)
@@ -195,7 +233,11 @@ class Ensemble(ABC):
         return found
 
     def four_letter(self, node: int, word: str) -> str:
-        """The answer of a node to a four-letter word such as "srvr", "mntr", "wchs" or "cons"."""
+        """The answer of a node to a four-letter word such as "srvr", "mntr", "wchs" or "cons".
+
+        Raises EnsembleError if it does not answer or the ensemble is not running, ValueError if
+        there is no such node.
+        """
         try:
             return fourletter.ask(self._client_port(node), word)
         except OSError as error:
@@ -205,13 +247,15 @@ class Ensemble(ABC):
             ) from error
 
     def metrics(self) -> dict[int, dict[str, float]]:
-        """The numbers of `mntr`, for each node that serves."""
+        """The numbers of `mntr`, for each node that serves. Raises EnsembleError if the ensemble is
+        not running."""
         self._check_running()
         answers = {node: fourletter.metrics(self._client_port(node)) for node in self._up()}
         return {node: numbers for node, numbers in answers.items() if numbers is not None}
 
     def status(self) -> list[NodeStatus]:
-        """How each node is, as far as it tells."""
+        """The state of each node, as far as it answers. Raises EnsembleError if the ensemble is not
+        running."""
         self._check_running()
         states, cut = self._states(), self._cut()
         return [self._status(node, states[node], node in cut) for node in self.nodes]
@@ -228,7 +272,7 @@ class Ensemble(ABC):
 
     @abstractmethod
     def _states(self) -> Mapping[int, State]:
-        """How each node is, as seen from outside."""
+        """The state of each node, as seen from outside."""
 
     @abstractmethod
     def _cut(self) -> set[int]:
@@ -252,36 +296,30 @@ class Ensemble(ABC):
 
     # --- inside: a guarded directory ----------------------------------------------------
 
-    def _guard(self, parent: Path, reservation: Reservation) -> Guarded:
-        """A new directory with a guardian. Till here the ports are ours; from now on the nodes'."""
+    def _guard(self, parent: Path) -> Guarded:
+        """Make a directory with a guardian."""
+        root = Path(tempfile.mkdtemp(prefix="zkkit-", dir=parent))
         try:
-            root = Path(tempfile.mkdtemp(prefix="zkkit-", dir=parent))
-            try:
-                (root / "logs").mkdir()
-                self._guarded = Guarded(root, errors=root / "logs" / "guardian.log")
-            except BaseException:
-                shutil.rmtree(root, ignore_errors=True)
-                raise
-            self._owner = os.getpid()
-            atexit.register(self._stop_at_exit)
-            return self._guarded
-        finally:
-            reservation.release()
+            (root / "logs").mkdir()
+            self._guarded = Guarded(root, errors=root / "logs" / "guardian.log")
+        except BaseException:
+            shutil.rmtree(root, ignore_errors=True)
+            raise
+        self._owner = os.getpid()
+        atexit.register(self._stop_at_exit)
+        return self._guarded
 
     def _guardian(self) -> Guarded:
         self._check_running()
         assert self._guarded is not None
         return self._guarded
 
-    def _abandon(self, *, keep_logs: bool) -> None:
-        """Forget the running ensemble first, so that whatever happens it is stopped once."""
+    def _abandon(self, *, keep_logs: bool) -> bool:
+        """Forget the running ensemble first, so that whatever happens it is stopped once. False if
+        its guardian was gone, and so could not clean up."""
         guarded, self._guarded = self._guarded, None
         atexit.unregister(self._stop_at_exit)
-        if guarded is not None:
-            self._end(guarded, keep_logs=keep_logs)
-
-    def _end(self, guarded: Guarded, *, keep_logs: bool) -> None:
-        guarded.stop(keep_logs=keep_logs)
+        return guarded is None or guarded.stop(keep_logs=keep_logs)
 
     def _stop_at_exit(self) -> None:
         # A forked child inherits this hook, but the ensemble is not its own to stop.
@@ -323,8 +361,7 @@ class Ensemble(ABC):
 
     def _give_up(self, node: int, message: str) -> NoReturn:
         log = self._log(node)
-        end = tail(log)
-        raise NodeNeverReady(node, message, log=str(log), tail=end or "(it wrote nothing)")
+        raise NodeNeverReady(node, message, log=str(log), tail=tail(log) or "(it wrote nothing)")
 
     def _only_leader(self) -> int | None:
         return only_leader({node: self._mode(node) for node in self._connected()})
@@ -345,11 +382,11 @@ class Ensemble(ABC):
     # --- inside: small things -----------------------------------------------------------
 
     def _check(self, node: int) -> None:
+        self._check_running()
         if node not in self.nodes:
             raise ValueError(f"there is no node {node}: nodes are 1 to {len(self.nodes)}")
 
     def _check_alive(self, node: int) -> None:
-        self._check_running()
         self._check(node)
         if self._states()[node] == "killed":
             raise EnsembleError(f"node {node} has been killed", hint=f"restart({node})")
@@ -362,7 +399,6 @@ class Ensemble(ABC):
         return [node for node in self._up() if node not in cut]
 
     def _client_port(self, node: int) -> int:
-        self._check_running()
         self._check(node)
         return self._ports[node]
 
@@ -372,15 +408,10 @@ class Ensemble(ABC):
     def _status(self, node: int, state: State, cut: bool) -> NodeStatus:
         port = self._client_port(node)
         known = fourletter.metrics(port) if state == "running" else None
-        return NodeStatus(
-            node,
-            port,
-            state,
-            cut,
-            role=fourletter.mode(port) if known else None,
-            latency_ms=known.get("zk_avg_latency") if known else None,
-            sessions=fourletter.sessions(port) if known else None,
-        )
+        if known is None:
+            return NodeStatus(node, port, state, cut)
+        role, sessions = fourletter.mode(port), fourletter.sessions(port)
+        return NodeStatus(node, port, state, cut, role, known.get("zk_avg_latency"), sessions)
 
 
 def majority(size: int) -> int:

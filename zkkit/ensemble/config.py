@@ -1,4 +1,4 @@
-"""What a lab server is told: zoo.cfg, system properties, JVM flags, logging."""
+"""The settings of a lab server: zoo.cfg, system properties, JVM flags, logging."""
 
 from __future__ import annotations
 

@@ -6,20 +6,18 @@ container, and to take it out of the network of the servers, which leaves it in 
 
 from __future__ import annotations
 
-import atexit
 import os
 import random
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from zkkit.ensemble import config, engine, ports
 from zkkit.ensemble.base import Ensemble, PortClash, State, poll, tail
 from zkkit.ensemble.errors import EnsembleError, NotWhole
-from zkkit.ensemble.guarded import Guarded
 from zkkit.ensemble.place import Medium
 
 SIZE = 3  # as many as there are in compose.yml
@@ -38,6 +36,7 @@ _TAKEN = (
     "ports are not available",
     "overlaps with other one on this address space",  # the servers' own network
 )
+_STATES: dict[str, State] = {"running": "running", "restarting": "running", "paused": "paused"}
 _COMPOSE = 0  # the guardian's number for compose itself
 
 
@@ -59,6 +58,11 @@ class DockerEnsemble(Ensemble):
     `medium` says where the data lies: "memory" or "disk" (a volume of the engine). `image` is what
     they run: the official one, or ours if only that one is there ($ZKKIT_IMAGE decides otherwise).
     A `project` is what compose calls one set of containers; leave it out to have your own.
+
+    Raises ValueError for another medium, or not three `client_ports`. Beside what every start can
+    raise, this one's raises EngineMissing, ComposeMissing and ImageMissing. Whatever is asked of a
+    running one raises NotWhole if somebody has removed a container; other refusals of the engine
+    pass as they are (docker.errors.DockerException).
     """
 
     backend = "docker"
@@ -85,7 +89,10 @@ class DockerEnsemble(Ensemble):
 
     @classmethod
     def attach(cls, project: str, *, medium: Medium, tick_ms: int = 500) -> Self:
-        """An ensemble that was started before and left alone; NotWhole if it is not all there."""
+        """An ensemble that was started before and left alone.
+
+        Raises NotWhole if a part is gone, EngineMissing or ComposeMissing if nobody can be asked.
+        """
         self = cls(project=project, medium=medium, tick_ms=tick_ms)
         self._client = engine.connect()
         self._command = engine.compose()
@@ -99,12 +106,16 @@ class DockerEnsemble(Ensemble):
 
     @classmethod
     def remove(cls, project: str) -> bool:
-        """Remove whatever is left of a project; True if there was anything."""
+        """Remove whatever is left of a project; True if there was anything.
+
+        Raises EngineMissing or ComposeMissing if nobody can be asked, EnsembleError if compose
+        cannot remove it.
+        """
         client = engine.connect()
         wanted = {"label": f"{_PROJECT}={project}"}
         kinds = (client.networks, client.volumes)
-        there = client.containers.list(all=True, ignore_removed=True, filters=wanted)
-        if not there and not any(kind.list(filters=wanted) for kind in kinds):
+        found = client.containers.list(all=True, ignore_removed=True, filters=wanted)
+        if not found and not any(kind.list(filters=wanted) for kind in kinds):
             return False
         self = cls(project=project)
         self._client, self._command = client, engine.compose()
@@ -112,18 +123,21 @@ class DockerEnsemble(Ensemble):
         return True
 
     def leave_alone(self) -> None:
-        """Let the containers outlive this object and this process; attach() finds them again."""
-        guarded = self._guardian()
-        guarded.at_end([], {})
-        self._guarded = None
-        atexit.unregister(self._stop_at_exit)
-        guarded.stop(keep_logs=False)
+        """Let the containers outlive this object and this process; attach() finds them again.
+        Raises EnsembleError if they are not running."""
+        self._guardian().at_end([], {})
+        super()._abandon(keep_logs=False)  # ours would remove them if the guardian were gone
 
     # --- where it is --------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
-        """What a report says about this ensemble, as plain data."""
-        about = self._client.version()
+        """What a report says about this ensemble, as plain data. Raises EnsembleError if it is not
+        running."""
+        self._check_running()
+        version = self._client.version().get("Version", "unknown")
+        filesystem = "tmpfs"
+        if self.medium == "disk":
+            filesystem = f"a volume ({self._client.info().get('Driver', 'unknown')})"
         # "Zookeeper version: 3.9.2-e454e8c7283100c7caec6dcae2bc82aaecb63023, built on ..."
         said = self.four_letter(self._up()[0], "srvr").splitlines()[0] if self._up() else ""
         return {
@@ -131,40 +145,42 @@ class DockerEnsemble(Ensemble):
             "size": len(self.nodes),
             "zookeeper": said.partition(": ")[2].partition("-")[0] or "unknown",
             "image": self._image,
-            "engine": about.get("Version", "unknown"),
+            "engine": version,
             "project": self.project,
             "jvm_flags": list(self._jvm_flags),
             "tick_ms": self._tick_ms,
             "medium": self.medium,
-            "filesystem": "tmpfs" if self.medium == "memory" else self._driver(),
+            "filesystem": filesystem,
             "notes": [],
         }
 
     # --- breaking and mending -----------------------------------------------------------
 
     def kill(self, node: int) -> None:
-        """End a node at once (SIGKILL), as a power cut would."""
+        """End a node at once (SIGKILL), as a power cut would. Raises as `Ensemble.kill`."""
         self._check_alive(node)
         container = self._container(node)
         container.kill()
         container.wait()
 
     def pause(self, node: int) -> None:
-        """Freeze a node: its connections stay open and nothing answers."""
+        """Freeze a node: its connections stay open and nothing answers. Raises as
+        `Ensemble.pause`."""
         self._check_alive(node)
         if self._states()[node] != "paused":
             self._container(node).pause()
 
     def resume(self, node: int) -> None:
-        """Thaw a paused node and wait until it serves again (if a majority is up)."""
+        """Thaw a paused node and wait until it serves again (if a majority is up). Raises as
+        `Ensemble.resume`."""
         self._check_alive(node)
         if self._states()[node] == "paused":
             self._container(node).unpause()
         self._await_serving_again(node)
 
     def restart(self, node: int) -> None:
-        """Start a killed node again, or end and start a running one; wait until it serves."""
-        self._check_running()
+        """Start a killed node again, or end and start a running one; wait until it serves. Raises
+        as `Ensemble.restart`."""
         self._check(node)
         container = self._container(node)
         state = self._states()[node]
@@ -184,15 +200,10 @@ class DockerEnsemble(Ensemble):
         self._image = engine.image(self._client, self._image_wanted)
 
     def _attempt(self) -> None:
-        reservation = ports.Reservation()
-        try:
-            clients = ports.reserve_clients(reservation, SIZE, self._client_ports)
-        except BaseException:
-            reservation.release()
-            raise
-        self._ports = dict(zip(self.nodes, clients, strict=True))
+        with ports.Reservation() as reservation:
+            self._ports = reservation.for_clients(self.nodes, self._client_ports)
+            guarded = self._guard(Path(tempfile.gettempdir()))
         self._peers = some_network()
-        guarded = self._guard(Path(tempfile.gettempdir()), reservation)
         guarded.at_end(self._compose("down", "-v", "-t", "0"), self._environment())
         log = guarded.root / "logs" / "compose.log"
         up = self._compose("up", "-d", "--no-build")
@@ -201,6 +212,7 @@ class DockerEnsemble(Ensemble):
         if code != 0:
             said = tail(log)
             if any(words in said for words in _TAKEN):
+                clients = list(self._ports.values())
                 raise PortClash(
                     f"one of the ports {clients}, or the network {self._peers}.0/28, was taken by "
                     "another program",
@@ -213,7 +225,8 @@ class DockerEnsemble(Ensemble):
             )
 
     def _states(self) -> dict[int, State]:
-        return {node: _state(container) for node, container in self._containers().items()}
+        found = self._containers().items()
+        return {node: _STATES.get(container.status, "killed") for node, container in found}
 
     def _cut(self) -> set[int]:
         peers = self._network()
@@ -246,15 +259,12 @@ class DockerEnsemble(Ensemble):
         log.write_bytes(self._container(node).logs())
         return log
 
-    def _end(self, guarded: Guarded, *, keep_logs: bool) -> None:
-        if not guarded.stop(keep_logs=keep_logs):
-            self._down()
-
-    def _abandon(self, *, keep_logs: bool) -> None:
+    def _abandon(self, *, keep_logs: bool) -> bool:
         attached, self._attached = self._attached, False
-        super()._abandon(keep_logs=keep_logs)
-        if attached:
+        obeyed = super()._abandon(keep_logs=keep_logs)
+        if attached or not obeyed:
             self._down()
+        return True
 
     @property
     def _is_running(self) -> bool:
@@ -298,8 +308,8 @@ class DockerEnsemble(Ensemble):
     def _containers(self) -> dict[int, Any]:
         wanted = {"label": f"{_PROJECT}={self.project}"}
         # ignore_removed: one may vanish between the listing and the look at it.
-        there = self._client.containers.list(all=True, ignore_removed=True, filters=wanted)
-        by_service = {each.labels[_SERVICE]: each for each in there}
+        found = self._client.containers.list(all=True, ignore_removed=True, filters=wanted)
+        by_service = {each.labels[_SERVICE]: each for each in found}
         missing = [node for node in self.nodes if f"zoo{node}" not in by_service]
         if missing:
             raise NotWhole(
@@ -322,17 +332,3 @@ class DockerEnsemble(Ensemble):
 
     def _network(self) -> str:
         return f"{self.project}_peers"
-
-    def _driver(self) -> str:
-        about: Mapping[str, Any] = self._client.info()
-        return f"a volume ({about.get('Driver', 'unknown')})"
-
-
-def _state(container: Any) -> State:
-    match container.status:
-        case "running" | "restarting":
-            return "running"
-        case "paused":
-            return "paused"
-        case _:
-            return "killed"

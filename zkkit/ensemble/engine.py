@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shutil
@@ -17,7 +18,7 @@ OFFICIAL = "zookeeper:3.9"
 OWN = "zkkit-zookeeper"
 """The image that docker/Dockerfile builds."""
 BUILT = "zkkit.built"
-"""The label of what was built by us."""
+"""The label of the images that docker/Dockerfile and tools/docker-engine.sh have made."""
 
 _DEFAULT = "unix:///var/run/docker.sock"
 _ANSWER = 5.0  # seconds for an engine to answer at all
@@ -42,7 +43,7 @@ def endpoint() -> str:
 
 
 def connect() -> Any:
-    """A client of the engine (docker's SDK), or EngineMissing with the way out."""
+    """A client of the engine (docker's SDK). Raises EngineMissing, with what to do about it."""
     where = endpoint()
     _knock(where)
     try:
@@ -65,7 +66,8 @@ def connect() -> Any:
 
 
 def compose() -> list[str]:
-    """The command that runs compose files: the plugin, or the older program of its own."""
+    """The command that runs compose files: the plugin, or the older program of its own. Raises
+    ComposeMissing if there is neither."""
     tried = (["docker", "compose"], ["docker-compose"])
     for command in tried:
         if shutil.which(command[0]) is not None and _run([*command, "version"]) is not None:
@@ -80,26 +82,33 @@ def compose() -> list[str]:
 def image(client: Any, wanted: str | None = None) -> str:
     """The name of an image that is there: the wanted one (or $ZKKIT_IMAGE), the official, ours.
 
-    What is not there is pulled. ImageMissing if that is not possible, within seconds.
+    If none is there it is pulled. Raises ImageMissing, within seconds, if that is not possible.
     """
     named = wanted or os.environ.get("ZKKIT_IMAGE")
     for name in [named] if named else [OFFICIAL, OWN]:
-        if _is_there(client, name):
+        with contextlib.suppress(_sdk().errors.ImageNotFound):
+            client.images.get(name)
             return name
     return _pull(client, named or OFFICIAL)
 
 
-def built_images(client: Any) -> list[Any]:
-    """The images that docker/Dockerfile and tools/docker-engine.sh have made."""
-    found: list[Any] = client.images.list(filters={"label": BUILT})
-    return found
-
-
 def _knock(where: str) -> None:
-    """Is anybody there? The SDK would only say that something went wrong."""
+    """Check that an engine listens; the SDK's own error would not say why it does not."""
+    parts = urlsplit(where)
     try:
-        with _socket(where) as connection:
-            connection.settimeout(_ANSWER)
+        if parts.scheme == "unix":
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(_ANSWER)
+                connection.connect(parts.path)
+        elif parts.scheme in ("tcp", "http", "https") and parts.hostname in _LOCAL:
+            address = (parts.hostname, parts.port or 2375)
+            socket.create_connection(address, timeout=_ANSWER).close()
+        else:
+            raise EngineMissing(
+                f"the engine at {where} is on another machine: its servers would listen on that "
+                "machine's loopback, where we cannot reach them",
+                hint="run zkkit there, or unset DOCKER_HOST to use an engine of this machine",
+            )
     except PermissionError as error:
         raise EngineMissing(
             f"no permission to use the engine at {where}",
@@ -112,34 +121,6 @@ def _knock(where: str) -> None:
             hint="start it (systemctl start docker, or Docker Desktop), set DOCKER_HOST if it "
             f"listens elsewhere, {_ELSE_LOCAL}",
         ) from error
-
-
-def _socket(where: str) -> socket.socket:
-    parts = urlsplit(where)
-    if parts.scheme == "unix":
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(_ANSWER)
-        try:
-            connection.connect(parts.path)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-    if parts.scheme in ("tcp", "http", "https") and parts.hostname in _LOCAL:
-        return socket.create_connection((parts.hostname, parts.port or 2375), timeout=_ANSWER)
-    raise EngineMissing(
-        f"the engine at {where} is on another machine: its servers would listen on that machine's "
-        "loopback, where we cannot reach them",
-        hint="run zkkit there, or unset DOCKER_HOST to use an engine of this machine",
-    )
-
-
-def _is_there(client: Any, name: str) -> bool:
-    try:
-        client.images.get(name)
-    except _sdk().errors.ImageNotFound:
-        return False
-    return True
 
 
 def _pull(client: Any, name: str) -> str:

@@ -17,13 +17,17 @@ def ask(port: int, word: str, *, host: str = LOOPBACK, timeout: float = 2.0) -> 
     return b"".join(parts).decode("utf-8", "replace")
 
 
+def _answer(port: int, word: str, timeout: float) -> str:
+    """As `ask` returns it; "" if nobody answers."""
+    try:
+        return ask(port, word, timeout=timeout)
+    except OSError:
+        return ""
+
+
 def mode(port: int, *, timeout: float = 1.0) -> str | None:
     """The node's role ("leader", "follower", "standalone"), or None while it does not serve."""
-    try:
-        answer = ask(port, "srvr", timeout=timeout)
-    except OSError:
-        return None
-    for line in answer.splitlines():
+    for line in _answer(port, "srvr", timeout).splitlines():
         if line.startswith("Mode: "):
             return line.removeprefix("Mode: ").strip()
     return None
@@ -31,12 +35,8 @@ def mode(port: int, *, timeout: float = 1.0) -> str | None:
 
 def metrics(port: int, *, timeout: float = 2.0) -> dict[str, float] | None:
     """The numbers of `mntr`, or None while the node does not serve."""
-    try:
-        answer = ask(port, "mntr", timeout=timeout)
-    except OSError:
-        return None
     numbers = {}
-    for line in answer.splitlines():
+    for line in _answer(port, "mntr", timeout).splitlines():
         name, _, value = line.partition("\t")
         try:
             numbers[name] = float(value)
@@ -47,9 +47,6 @@ def metrics(port: int, *, timeout: float = 2.0) -> dict[str, float] | None:
 
 def sessions(port: int, *, timeout: float = 2.0) -> int | None:
     """How many sessions are connected to the node, or None while it does not serve."""
-    try:
-        answer = ask(port, "cons", timeout=timeout)
-    except OSError:
-        return None
+    lines = _answer(port, "cons", timeout).splitlines()
     # One connection a line, those that ask four-letter words among them; only clients have a sid.
-    return sum("sid=0x" in line for line in answer.splitlines())
+    return sum("sid=0x" in line for line in lines) if lines else None

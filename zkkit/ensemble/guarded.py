@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zkkit.ensemble import guardian
 from zkkit.ensemble.errors import EnsembleError
@@ -61,16 +61,8 @@ class Guarded:
             for node, peers in opened["ports"].items()
         }
 
-    def cut(self, node: int) -> None:
-        """Let nothing pass between a node and the others."""
-        self._ask(do="cut", node=node)
-
-    def heal(self, node: int) -> None:
-        """Let everything pass again."""
-        self._ask(do="heal", node=node)
-
     def at_end(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        """A command to be run when all is over, in whatever way; an empty one is none."""
+        """Have a command run at the end, however that comes; an empty one takes it back."""
         self._ask(do="at_end", argv=list(argv), env=dict(env))
 
     def spawn(
@@ -83,21 +75,15 @@ class Guarded:
         env: Mapping[str, str] | None = None,
     ) -> int:
         """Start a server and return its process id."""
-        about: dict[str, Any] = {
-            "cwd": str(cwd),
-            "log": str(log),
-            "env": None if env is None else dict(env),
-        }
-        answer = self._ask(do="spawn", node=node, argv=list(argv), **about)
-        return int(answer["pid"])
+        environ = None if env is None else dict(env)
+        where, into = str(cwd), str(log)
+        asked = self._ask(do="spawn", node=node, argv=list(argv), cwd=where, log=into, env=environ)
+        return int(asked["pid"])
 
-    def pause(self, node: int) -> None:
-        """Stop a server (SIGSTOP); when this returns it stands still."""
-        self._ask(do="pause", node=node)
-
-    def resume(self, node: int) -> None:
-        """Let a stopped server go on."""
-        self._ask(do="resume", node=node)
+    def order(self, verb: Literal["pause", "resume", "cut", "heal"], node: int) -> None:
+        """Pause a server (SIGSTOP; when this returns it stands still) or let it go on; cut a node
+        off, so that nothing passes between it and the others, or let everything pass again."""
+        self._ask(do=verb, node=node)
 
     def end(self, node: int, number: signal.Signals) -> None:
         """Send a signal that ends a server, and wait for its end."""

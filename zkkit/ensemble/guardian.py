@@ -3,8 +3,8 @@
 The guardian, not the user's process, starts the servers, so there is no moment at which a server
 runs that the guardian does not know. It reads commands from a pipe whose other end only the user's
 process holds. When that process ends, in whatever way, the pipe closes: the guardian kills the
-servers (SIGKILL, which stopped ones obey too), removes their directory and ends. Servers that are
-no processes of its own but an engine's containers are taken away by a command, given as "at_end".
+servers (SIGKILL, which stopped ones obey too), removes their directory and ends. Containers are an
+engine's processes, not its own: a command, given as "at_end", removes them.
 
 It runs in its own session, so a Ctrl-C in the terminal reaches neither it nor the servers. It is
 run as a script, isolated, and imports nothing of zkkit, to start fast:
@@ -29,7 +29,7 @@ interrupted reader leaves an answer behind in the pipe, and must be able to tell
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib
 import json
 import os
 import select
@@ -55,12 +55,11 @@ class Guardian:
         self._servers: dict[int, subprocess.Popen[bytes]] = {}
         self._relay: Any = None
         self._at_end: tuple[list[str], dict[str, str]] | None = None
-        self._keep_logs = False
-        self._told_to_end = False
+        self._asked_to_end = False
 
     def end_soon(self, *_: object) -> None:
         """The handler of polite signals: only a note, so that it cannot fall into a spawn."""
-        self._told_to_end = True
+        self._asked_to_end = True
 
     def serve(self) -> None:
         """Obey until told to stop or until the parent is gone; then clean up."""
@@ -70,11 +69,10 @@ class Guardian:
                 request = json.loads(line)
                 if request["do"] == "stop":
                     stop = request
-                    self._keep_logs = stop["keep_logs"]
                     break
                 self._answer(request, self._obey(request))
         finally:
-            self._clean_up()
+            self._clean_up(keep_logs=stop is not None and stop["keep_logs"])
         if stop is not None:
             self._answer(stop, {})
 
@@ -83,7 +81,7 @@ class Guardian:
         while True:
             readable, _, _ = select.select([0], [], [], LOOK_FOR_PARENT)
             # A forked child of the parent keeps the pipe open after the parent's death.
-            if self._told_to_end or os.getppid() != self._parent:
+            if self._asked_to_end or os.getppid() != self._parent:
                 return
             if not readable:
                 continue
@@ -100,7 +98,11 @@ class Guardian:
         try:
             match request["do"]:
                 case "relay":
-                    return {"ports": self._open_relays(request["ports"])}
+                    # Run isolated, no import would find what lies beside this file.
+                    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+                    self._relay = importlib.import_module("relay").Relay()
+                    ports = {int(node): both for node, both in request["ports"].items()}
+                    return {"ports": self._relay.open(ports)}
                 case "cut":
                     self._relay.cut(request["node"])
                 case "heal":
@@ -120,12 +122,6 @@ class Guardian:
         except OSError as error:
             return {"error": str(error)}
         return {}
-
-    def _open_relays(self, ports: dict[str, list[int]]) -> dict[str, dict[str, list[int]]]:
-        nodes = {int(node): (quorum, election) for node, (quorum, election) in ports.items()}
-        self._relay = _beside("relay").Relay()
-        opened: dict[str, dict[str, list[int]]] = self._relay.open(nodes)
-        return opened
 
     def _spawn(self, request: dict[str, Any]) -> int:
         with open(request["log"], "ab") as log:
@@ -165,7 +161,7 @@ class Guardian:
         codes = {node: server.poll() for node, server in self._servers.items()}
         return {node: code for node, code in codes.items() if code is not None}
 
-    def _clean_up(self) -> None:
+    def _clean_up(self, *, keep_logs: bool) -> None:
         for server in self._servers.values():
             server.kill()
         for server in self._servers.values():
@@ -182,22 +178,12 @@ class Guardian:
                     timeout=END_PATIENCE,
                     check=False,
                 )
-        if not self._keep_logs:
+        if not keep_logs:
             shutil.rmtree(self._root, ignore_errors=True)
             return
         for entry in os.scandir(self._root):
             if entry.name != "logs":
                 shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _beside(name: str) -> Any:
-    """A module of this directory. Run isolated, no import would find it."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ class Java:
 
 
 def find_zookeeper(home: str | os.PathLike[str] | None = None) -> ZooKeeper:
-    """The ZooKeeper to run, or ZooKeeperMissing with the way out."""
+    """The ZooKeeper to run. Raises ZooKeeperMissing, with what to do about it."""
     named = home or os.environ.get("ZOOKEEPER_HOME")
     if named:
         found = _look_in(Path(named).expanduser().absolute())
@@ -93,7 +93,8 @@ def find_zookeeper(home: str | os.PathLike[str] | None = None) -> ZooKeeper:
 
 
 def find_java(java: str | os.PathLike[str] | None = None) -> Java:
-    """The Java to run, or JavaMissing with the way out. It is run once, to be sure it is one."""
+    """The Java to run; it is started once, to be sure that it works. Raises JavaMissing, with what
+    to do about it."""
     tried = []
     for path in _java_candidates(java):
         tried.append(str(path))
@@ -125,8 +126,8 @@ def _debian(directory: Path) -> ZooKeeper | None:
 
 def _homebrew(below: str) -> Iterator[Path]:
     """Where Homebrew would have put `below`, in each of its usual prefixes."""
-    own = os.environ.get("HOMEBREW_PREFIX")
-    for prefix in dict.fromkeys((own, *_HOMEBREW_PREFIXES) if own else _HOMEBREW_PREFIXES):
+    prefixes = (os.environ.get("HOMEBREW_PREFIX"), *_HOMEBREW_PREFIXES)
+    for prefix in dict.fromkeys(filter(None, prefixes)):
         yield Path(prefix, "opt", below)
 
 

@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from zkkit.ensemble import config, install, place, ports
 from zkkit.ensemble.base import Ensemble, PortClash, State
 from zkkit.ensemble.errors import EnsembleError
-from zkkit.ensemble.guarded import Guarded
 
 
 class LocalEnsemble(Ensemble):
@@ -24,6 +23,10 @@ class LocalEnsemble(Ensemble):
     All that the servers say to each other goes through relays, so that a node can be cut off its
     peers. That costs a little time; with `relays=False`, for measuring, it costs nothing, and
     nothing can be cut.
+
+    Raises ValueError for a size below 1, another medium, or not one of `client_ports` for each
+    node. Beside what every start can raise, this one's raises JavaMissing and ZooKeeperMissing, and
+    OSError if it cannot write to `directory`.
     """
 
     backend = "local"
@@ -59,8 +62,9 @@ class LocalEnsemble(Ensemble):
         return dict(self._pids)
 
     def describe(self) -> dict[str, Any]:
-        """What a report says about this ensemble, as plain data."""
-        root = self._guardian().root
+        """What a report says about this ensemble, as plain data. Raises EnsembleError if it is not
+        running."""
+        self._check_running()
         return {
             "backend": self.backend,
             "size": len(self.nodes),
@@ -71,7 +75,7 @@ class LocalEnsemble(Ensemble):
             "tick_ms": self._tick_ms,
             "relays": self._relays,
             "medium": self.medium,
-            "directory": str(root),
+            "directory": str(self._guardian().root),
             "filesystem": self._place.filesystem,
             "notes": list(self._place.notes),
         }
@@ -79,27 +83,30 @@ class LocalEnsemble(Ensemble):
     # --- breaking and mending -----------------------------------------------------------
 
     def kill(self, node: int) -> None:
-        """End a node at once (SIGKILL), as a power cut would."""
+        """End a node at once (SIGKILL), as a power cut would. Raises as `Ensemble.kill`."""
         self._check_alive(node)
         self._guardian().end(node, signal.SIGKILL)
         self._forget(node)
 
     def pause(self, node: int) -> None:
-        """Freeze a node (SIGSTOP): its connections stay open and nothing answers."""
+        """Freeze a node (SIGSTOP): its connections stay open and nothing answers. Raises as
+        `Ensemble.pause`."""
         self._check_alive(node)
         if node not in self._paused:
-            self._guardian().pause(node)
+            self._guardian().order("pause", node)
             self._paused.add(node)
 
     def resume(self, node: int) -> None:
-        """Thaw a paused node and wait until it serves again (if a majority is up)."""
+        """Thaw a paused node and wait until it serves again (if a majority is up). Raises as
+        `Ensemble.resume`."""
         self._check_alive(node)
-        self._guardian().resume(node)
+        self._guardian().order("resume", node)
         self._paused.discard(node)
         self._await_serving_again(node)
 
     def restart(self, node: int) -> None:
-        """Start a killed node again, or end and start a running one; wait until it serves."""
+        """Start a killed node again, or end and start a running one; wait until it serves. Raises
+        as `Ensemble.restart`."""
         guarded = self._guardian()
         self._check(node)
         if node in self._pids:
@@ -116,33 +123,22 @@ class LocalEnsemble(Ensemble):
         self._place = place.choose(self.medium, self._directory)
 
     def _attempt(self) -> None:
-        reservation = ports.Reservation()
-        try:
-            three = ports.reserve(reservation, len(self.nodes), self._client_ports)
-        except BaseException:
-            reservation.release()
-            raise
-        clients, self._for_peers = {}, {}
-        for node, (client, quorum, election) in zip(self.nodes, three, strict=True):
-            clients[node] = client
-            self._for_peers[node] = (quorum, election)
-        self._ports = clients
-        guarded = self._guard(self._place.parent, reservation)
+        with ports.Reservation() as reservation:
+            self._ports = reservation.for_clients(self.nodes, self._client_ports)
+            self._for_peers = {node: reservation.choose(2) for node in self.nodes}
+            guarded = self._guard(self._place.parent)
         relayed = guarded.relay(self._for_peers) if self._relays else {}
         for node in self.nodes:
             seen = {**self._for_peers, **relayed.get(node, {})}
-            config.write_node(self._home(node), node, clients[node], seen, self._tick_ms)
+            config.write_node(self._home(node), node, self._ports[node], seen, self._tick_ms)
         for node in self.nodes:
             self._spawn(node)
 
     def _states(self) -> dict[int, State]:
-        ended = self._guardian().ended()  # those that ended by themselves too
-        return {node: self._state(node, node in ended) for node in self.nodes}
-
-    def _state(self, node: int, ended: bool) -> State:
-        if ended or node not in self._pids:
-            return "killed"
-        return "paused" if node in self._paused else "running"
+        states: dict[int, State] = dict.fromkeys(self.nodes, "killed")
+        for node in self._pids.keys() - self._guardian().ended():  # by themselves too
+            states[node] = "paused" if node in self._paused else "running"
+        return states
 
     def _cut(self) -> set[int]:
         return self._cut_nodes
@@ -153,11 +149,11 @@ class LocalEnsemble(Ensemble):
                 "this ensemble was started without relays: no node can be cut off",
                 hint="leave relays=False out",
             )
-        self._guardian().cut(node)
+        self._guardian().order("cut", node)
         self._cut_nodes.add(node)
 
     def _put_back(self, node: int) -> None:
-        self._guardian().heal(node)
+        self._guardian().order("heal", node)
         self._cut_nodes.discard(node)
 
     def _exit_code(self, node: int) -> int | None:
@@ -175,11 +171,11 @@ class LocalEnsemble(Ensemble):
             )
         super()._give_up(node, message)
 
-    def _end(self, guarded: Guarded, *, keep_logs: bool) -> None:
+    def _abandon(self, *, keep_logs: bool) -> bool:
         self._pids.clear()
         self._paused.clear()
         self._cut_nodes.clear()
-        super()._end(guarded, keep_logs=keep_logs)
+        return super()._abandon(keep_logs=keep_logs)
 
     # --- inside: small things -----------------------------------------------------------
 

@@ -17,7 +17,7 @@ _IN_MEMORY = ("tmpfs", "ramfs")
 
 
 @dataclass(frozen=True)
-class Place:
+class DataLocation:
     """A directory to put data under, its filesystem, and what should be known about it."""
 
     parent: Path
@@ -25,8 +25,8 @@ class Place:
     notes: tuple[str, ...] = ()
 
 
-def choose(medium: Medium, directory: str | os.PathLike[str] | None) -> Place:
-    """The place for a medium; a given directory is taken as it is."""
+def choose(medium: Medium, directory: str | os.PathLike[str] | None) -> DataLocation:
+    """Where the data of a medium goes; a directory that the caller names is used as it is."""
     notes = []
     if directory is not None:
         parent = Path(directory).absolute()
@@ -40,7 +40,7 @@ def choose(medium: Medium, directory: str | os.PathLike[str] | None) -> Place:
         notes.append(f"medium is {medium!r} but the data lies in {parent}, which is {filesystem}")
     if medium == "memory" and filesystem == "unknown":
         notes.append(f"medium is 'memory' but the data lies in {parent}, which may be a disk")
-    return Place(parent, filesystem, tuple(notes))
+    return DataLocation(parent, filesystem, tuple(notes))
 
 
 def filesystem_of(path: Path) -> str:

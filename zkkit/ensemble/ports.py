@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from zkkit.ensemble.errors import EnsembleError, PortBusy
@@ -15,8 +16,9 @@ _FIRST_EPHEMERAL = 32_768
 _ATTEMPTS = 1_000
 
 
-class Reservation:
-    """Ports bound by us, so that nobody else gets them before the servers do."""
+class Reservation(AbstractContextManager["Reservation"]):
+    """Ports bound by us, so that nobody else gets them before the servers do. Leaving its `with`
+    block releases them: the servers start just after that."""
 
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
@@ -32,8 +34,12 @@ class Reservation:
         """Hold `count` free ports of our choosing."""
         return [self._choose_one() for _ in range(count)]
 
-    def release(self) -> None:
-        """Let go of all ports; call it just before the servers start."""
+    def for_clients(self, nodes: Sequence[int], wanted: Sequence[int] | None) -> dict[int, int]:
+        """Hold a port for the clients of each node: those wanted, if any are."""
+        held = self.choose(len(nodes)) if wanted is None else map(self.take, wanted)
+        return dict(zip(nodes, held, strict=True))
+
+    def __exit__(self, *exc: object) -> None:
         for held in self._sockets:
             held.close()
         self._sockets.clear()
@@ -68,17 +74,6 @@ class Reservation:
             f"no free port found on {LOOPBACK} between {_LOWEST} and {top}",
             hint="give client_ports, or stop some of the programs that listen there",
         )
-
-
-def reserve_clients(reservation: Reservation, size: int, wanted: Sequence[int] | None) -> list[int]:
-    """Hold a port for the clients of each of `size` nodes."""
-    return reservation.choose(size) if wanted is None else [reservation.take(p) for p in wanted]
-
-
-def reserve(reservation: Reservation, size: int, wanted: Sequence[int] | None) -> list[list[int]]:
-    """Hold (client, quorum, election) ports for each of `size` nodes."""
-    clients = reserve_clients(reservation, size, wanted)
-    return [[client, *reservation.choose(2)] for client in clients]
 
 
 def _first_ephemeral_port() -> int:

@@ -1,7 +1,7 @@
 """Relays between the servers of one machine, so that a node can be cut off its peers.
 
-Each node is told, for each of its peers, not the peer's own ports but those of a relay: one relay
-for each ordered pair of nodes and each of the two ports a node has for its peers. While neither
+A node's settings name, for each peer, not the peer's own ports but those of a relay: one relay for
+each ordered pair of nodes and each of the two ports a node has for its peers. While neither
 node of a pair is cut off, bytes pass. When one is, its connections stay open and nothing passes, as
 if a cable had been pulled: both sides must find out by themselves. Healing ends what was cut, so
 that they connect anew.
@@ -15,12 +15,15 @@ things to do. As the guardian, this file imports nothing of zkkit.
 
 from __future__ import annotations
 
-import errno
-import selectors
-import socket
+import asyncio
 import struct
 import threading
-import time
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Coroutine
+from contextlib import suppress
+from functools import partial
+from itertools import permutations, product
+from typing import Any, NamedTuple
 
 LOOPBACK = "127.0.0.1"
 _CHUNK = 65536
@@ -32,271 +35,145 @@ _HELLO = struct.Struct(">qqi")  # protocol version (negative), server id, length
 _LONGEST_ADDRESS = 2048
 
 
-class Route:
-    """From one node to one port of another: where the relay listens, and where it leads."""
+class Route(NamedTuple):
+    """From one node to one of the two ports of another."""
 
-    def __init__(self, source: int, target: int, port: int, *, election: bool) -> None:
-        self.source = source
-        self.target = target
-        self.port = port
-        self.election = election
-        self.back: Route | None = None  # of an election port: the way in the other direction
-        self.listener = socket.create_server((LOOPBACK, 0), backlog=_BACKLOG)
-        self.listener.setblocking(False)
-
-    @property
-    def entrance(self) -> int:
-        """The port on which the relay listens."""
-        return int(self.listener.getsockname()[1])
+    source: int
+    target: int
+    election: bool
 
 
-class Link:
-    """One connection through a relay: the caller's end (0) and ours to the target (1)."""
+class Hop:
+    """One connection through a relay."""
 
-    def __init__(self, route: Route, caller: socket.socket, now: float) -> None:
+    def __init__(self, route: Route, caller: StreamWriter, *, dead: bool) -> None:
         self.route = route
-        self.ends: list[socket.socket | None] = [caller, None]
-        self.waiting = [bytearray(), bytearray()]  # bytes to be sent to each end
-        self.connecting = False
-        self.retry_at: float | None = None
-        self.give_up_at = now + (0.0 if route.election else _PATIENCE)
-        self.dead = False  # it has been cut: what still comes is lost
-        self.hello: bytearray | None = bytearray() if route.election else None
+        self.ends = [caller]
+        self.dead = dead  # it has been cut: what still comes is lost
 
-    def wants(self, end: int) -> int:
-        """What to wait for at one of its ends: readable, writable, both or nothing."""
-        if self.dead:
-            return selectors.EVENT_READ
-        if self.connecting:
-            return selectors.EVENT_WRITE if end == 1 else 0
-        if self.ends[1] is None:  # between two attempts
-            return 0
-        wanted = selectors.EVENT_WRITE if self.waiting[end] else 0
-        # Nothing more is read from one side than the other side takes.
-        return wanted if self.waiting[1 - end] else wanted | selectors.EVENT_READ
+    def close(self) -> None:
+        """Hang up on both sides. What was on its way when it was cut never arrives."""
+        for end in self.ends:
+            if self.dead:
+                end.transport.abort()
+            else:
+                end.close()
 
 
 class Relay:
     """All relays of an ensemble, run by one thread."""
 
     def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
-        self._lock = threading.Lock()
+        self._nodes: dict[int, tuple[int, int]] = {}
+        self._entrances: dict[Route, int] = {}
         self._cut: set[int] = set()
-        self._links: set[Link] = set()
-        self._bell, self._ear = socket.socketpair()
-        self._ear.setblocking(False)
-        self._selector.register(self._ear, selectors.EVENT_READ, None)
-        threading.Thread(target=self._run, name="relay", daemon=True).start()
+        self._links: set[Hop] = set()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="relay", daemon=True).start()
 
     def open(self, nodes: dict[int, tuple[int, int]]) -> dict[int, dict[int, tuple[int, int]]]:
         """Relays between all nodes, given by their (quorum, election) ports.
 
-        Returns the ports that each node is to be told, by node and peer.
+        Returns the ports to put into the settings of each node, by node and peer.
         """
-        pairs = [(source, target) for source in nodes for target in nodes if source != target]
-        with self._lock:
-            quorum = {pair: Route(*pair, nodes[pair[1]][0], election=False) for pair in pairs}
-            election = {pair: Route(*pair, nodes[pair[1]][1], election=True) for pair in pairs}
-            for (source, target), route in election.items():
-                route.back = election[target, source]
-            for route in (*quorum.values(), *election.values()):
-                self._selector.register(route.listener, selectors.EVENT_READ, route)
-        self._ring()
-        return {
-            source: {
-                target: (quorum[source, target].entrance, election[source, target].entrance)
-                for target in nodes
-                if target != source
-            }
-            for source in nodes
-        }
+        self._nodes = nodes
+        self._do(self._listen())
+        found: dict[int, dict[int, tuple[int, int]]] = {node: {} for node in nodes}
+        for source, target in permutations(nodes, 2):
+            quorum, election = (Route(source, target, which) for which in (False, True))
+            found[source][target] = (self._entrances[quorum], self._entrances[election])
+        return found
 
     def cut(self, node: int) -> None:
         """From now on nothing passes between this node and any other."""
-        with self._lock:
-            self._cut.add(node)
-            for link in [link for link in self._links if self._blocked(link.route)]:
-                self._bury(link)
-        self._ring()
+        self._do(self._set_cut(self._cut | {node}))
 
     def heal(self, node: int) -> None:
         """Let pass again; connections that were cut end."""
-        with self._lock:
-            self._cut.discard(node)
-            for link in [each for each in self._links if each.dead]:
-                if not self._blocked(link.route):
-                    self._close(link)
-        self._ring()
+        self._do(self._set_cut(self._cut - {node}))
 
-    # --- inside -------------------------------------------------------------------------
+    # --- inside: in the thread ----------------------------------------------------------
 
-    def _run(self) -> None:
-        while True:
-            happened = self._selector.select(self._until_retry())
-            with self._lock:
-                for key, events in happened:
-                    match key.data:
-                        case Route() as route:
-                            self._accept(route)
-                        case (Link() as link, int(end)) if link.ends[end] is key.fileobj:
-                            self._serve(link, end, events)
-                        case None:
-                            self._ear.recv(_CHUNK)
-                now = time.monotonic()
-                for link in [link for link in self._links if link.retry_at is not None]:
-                    if link.retry_at is not None and link.retry_at <= now:
-                        self._connect(link)
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def _ring(self) -> None:
-        """Wake the thread, so that it sees what was changed."""
-        self._bell.send(b"!")
+    async def _listen(self) -> None:
+        for pair, election in product(permutations(self._nodes, 2), (False, True)):
+            route = Route(*pair, election)
+            serve = partial(self._serve, route)
+            server = await asyncio.start_server(serve, LOOPBACK, 0, backlog=_BACKLOG)
+            self._entrances[route] = server.sockets[0].getsockname()[1]
 
-    def _until_retry(self) -> float | None:
-        with self._lock:
-            waiting = [link.retry_at for link in self._links if link.retry_at is not None]
-        return max(0.0, min(waiting) - time.monotonic()) if waiting else None
+    async def _set_cut(self, nodes: set[int]) -> None:
+        self._cut = nodes
+        for link in self._links:
+            if self._blocked(link.route):
+                link.dead = True
+            elif link.dead:
+                link.close()
 
     def _blocked(self, route: Route) -> bool:
         return route.source in self._cut or route.target in self._cut
 
-    def _accept(self, route: Route) -> None:
-        try:
-            caller, _ = route.listener.accept()
-        except OSError:  # it has left already
-            return
-        caller.setblocking(False)
-        caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        link = Link(route, caller, time.monotonic())
+    async def _serve(self, route: Route, caller: StreamReader, back: StreamWriter) -> None:
+        """One connection, from its beginning to its end."""
+        link = Hop(route, back, dead=self._blocked(route))
         self._links.add(link)
-        if self._blocked(route):
-            self._bury(link)
-        else:
-            self._connect(link)
-
-    def _connect(self, link: Link) -> None:
-        link.retry_at = None
-        target = socket.socket()
-        target.setblocking(False)
-        target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        link.ends[1] = target
-        link.connecting = True
-        if target.connect_ex((LOOPBACK, link.route.port)) not in (0, errno.EINPROGRESS):
-            self._unreachable(link)
-        else:
-            self._watch(link)
-
-    def _unreachable(self, link: Link) -> None:
-        """The node does not listen. It may soon; its caller, who is connected, waits meanwhile."""
-        self._drop_end(link, 1)
-        link.connecting = False
-        now = time.monotonic()
-        if now >= link.give_up_at:
-            self._close(link)
-        else:
-            link.retry_at = now + _RETRY
-            self._watch(link)
-
-    def _serve(self, link: Link, end: int, events: int) -> None:
         try:
-            if link.connecting:
-                self._connected(link)
-            elif events & selectors.EVENT_WRITE:
-                self._flush(link, end)
-            elif events & selectors.EVENT_READ:
-                self._read(link, end)
-        except BlockingIOError:
-            pass
+            await self._pass(link, caller, back)
         except OSError:
-            self._ended(link, end)
-        if link in self._links:
-            self._watch(link)
+            pass  # nobody listens there
+        finally:
+            link.close()
+            self._links.discard(link)
 
-    def _connected(self, link: Link) -> None:
-        target = link.ends[1]
-        assert target is not None
-        if target.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            self._unreachable(link)
-        else:
-            link.connecting = False
-
-    def _read(self, link: Link, end: int) -> None:
-        source = link.ends[end]
-        assert source is not None
-        data = source.recv(_CHUNK)
-        if not data:
-            self._ended(link, end)
-        elif not link.dead:
-            link.waiting[1 - end] += self._addressed(link, data) if end == 0 else data
-            if link.waiting[1 - end]:
-                self._flush(link, 1 - end)
-
-    def _flush(self, link: Link, end: int) -> None:
-        sink = link.ends[end]
-        assert sink is not None
-        try:
-            sent = sink.send(link.waiting[end])
-        except BlockingIOError:
+    async def _pass(self, link: Hop, caller: StreamReader, back: StreamWriter) -> None:
+        reached = await self._reach(link)
+        if reached is None:
+            await self._pump(link, caller, back)
             return
-        except OSError:
-            self._ended(link, end)
-            return
-        del link.waiting[end][:sent]
+        called, there = reached
+        link.ends.append(there)
+        up = asyncio.create_task(self._pump(link, caller, there, greets=link.route.election))
+        down = asyncio.create_task(self._pump(link, called, back))
+        await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
+        # One side has hung up: so do we on the other, who must not know if it was cut.
+        if link.dead:
+            await asyncio.wait((up, down))
 
-    def _ended(self, link: Link, end: int) -> None:
-        """One side has hung up: so do we on the other, who must not know if it was cut."""
-        self._drop_end(link, end)
-        if not link.dead or link.ends == [None, None]:
-            self._close(link)
+    async def _reach(self, link: Hop) -> tuple[StreamReader, StreamWriter] | None:
+        """Connect to the target; None if the link is cut meanwhile. If nobody listens there,
+        somebody may soon; the caller, who is connected, waits meanwhile."""
+        _, target, election = link.route
+        give_up = self._loop.time() + (0.0 if election else _PATIENCE)
+        while not link.dead:
+            try:
+                return await asyncio.open_connection(LOOPBACK, self._nodes[target][election])
+            except OSError:
+                if self._loop.time() >= give_up:
+                    raise
+            await asyncio.sleep(_RETRY)
+        return None
 
-    def _addressed(self, link: Link, data: bytes) -> bytes:
-        """What to send on for `data`: the caller's address in the first message becomes ours."""
-        if link.hello is None:
-            return data
-        link.hello += data
-        hello = bytes(link.hello)
-        back = link.route.back
-        if len(hello) < _HELLO.size:
-            return b""
-        version, server, length = _HELLO.unpack_from(hello)
-        if version < 0 and 0 < length < _LONGEST_ADDRESS and back is not None:
-            if len(hello) < _HELLO.size + length:
-                return b""
-            address = f"{LOOPBACK}:{back.entrance}".encode()
-            rest = hello[_HELLO.size + length :]
-            hello = _HELLO.pack(version, server, len(address)) + address + rest
-        link.hello = None
-        return hello
+    async def _pump(
+        self, link: Hop, source: StreamReader, sink: StreamWriter, *, greets: bool = False
+    ) -> None:
+        """Pass on what comes, until it ends; nothing more is read than the other side takes."""
+        with suppress(OSError, EOFError):
+            data = await (self._greeting(link.route, source) if greets else source.read(_CHUNK))
+            while data:
+                if not link.dead:
+                    sink.write(data)
+                    await sink.drain()
+                data = await source.read(_CHUNK)
 
-    def _bury(self, link: Link) -> None:
-        """Keep its ends open, and let nothing through any more."""
-        link.dead, link.connecting, link.retry_at = True, False, None
-        link.waiting = [bytearray(), bytearray()]
-        self._watch(link)
-
-    def _watch(self, link: Link) -> None:
-        """Wait for what the link wants at each end."""
-        for end, its in enumerate(link.ends):
-            if its is None:
-                continue
-            wanted = link.wants(end)
-            known = its in self._selector.get_map()
-            if wanted and known:
-                self._selector.modify(its, wanted, (link, end))
-            elif wanted:
-                self._selector.register(its, wanted, (link, end))
-            elif known:
-                self._selector.unregister(its)
-
-    def _close(self, link: Link) -> None:
-        for end in (0, 1):
-            self._drop_end(link, end)
-        link.retry_at = None
-        self._links.discard(link)
-
-    def _drop_end(self, link: Link, end: int) -> None:
-        its, link.ends[end] = link.ends[end], None
-        if its is not None:
-            if its in self._selector.get_map():
-                self._selector.unregister(its)
-            its.close()
+    async def _greeting(self, route: Route, source: StreamReader) -> bytes:
+        """The first message; the caller's address in it becomes ours."""
+        hello = await source.readexactly(_HELLO.size)
+        version, server, length = _HELLO.unpack(hello)
+        if version >= 0 or not 0 < length < _LONGEST_ADDRESS:
+            return hello
+        await source.readexactly(length)
+        entrance = self._entrances[Route(route.target, route.source, election=True)]
+        address = f"{LOOPBACK}:{entrance}".encode()
+        return _HELLO.pack(version, server, len(address)) + address

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
@@ -46,19 +46,19 @@ class SupervisorGone(EnsembleError):
         super().__init__("the ensemble's supervisor has ended", hint="zkkit ensemble up")
 
 
+@dataclass(frozen=True)
 class Supervised:
     """The other side: gives orders to a supervisor."""
 
-    def __init__(self, pid: int, port: int, key: str) -> None:
-        self.pid = pid
-        self._port = port
-        self._key = key
+    pid: int
+    port: int
+    key: str
 
     @classmethod
     def start(
         cls, *, medium: Medium, client_ports: Sequence[int] | None, log: Path
-    ) -> tuple[Supervised, dict[str, Any]]:
-        """Start a supervisor and its servers. Gives it, and what must be known to find it again."""
+    ) -> tuple[Supervised, str]:
+        """Start a supervisor and its servers. Gives it, and the servers' connect string."""
         key = secrets.token_hex(16)
         settings = {"medium": medium, "client_ports": client_ports, "key": key}
         with open(log, "wb") as errors:
@@ -84,33 +84,33 @@ class Supervised:
             answer = _value(json.loads(said))
             process.stdin.write(_STAY)
         process.returncode = 0  # it is meant to outlive us: no warning that it does
-        return cls(process.pid, answer["port"], key), {"pid": process.pid, "key": key, **answer}
+        return cls(process.pid, answer["port"], key), str(answer["hosts"])
 
     def order(self, verb: str, node: int) -> None:
         """Have the ensemble do something to a node."""
-        self._ask(do="order", verb=verb, node=node)
+        self._ask("order", verb, node)
 
     def leader(self) -> int:
         """The node that leads."""
-        return int(self._ask(do="leader"))
+        return int(self._ask("leader"))
 
     def status(self) -> list[NodeStatus]:
         """How each node is."""
-        return [NodeStatus(**each) for each in self._ask(do="status")]
+        return [NodeStatus(**each) for each in self._ask("status")]
 
     def stop(self) -> None:
         """End the servers and the supervisor; return when both are gone."""
         with self._connect() as connection:
-            _send(connection, {"do": "stop"})
+            _send(connection, {"do": "stop", "given": []})
             # It answers when all is gone, and its end closes the connection.
             if not connection.poll(_ENDING):
                 raise EnsembleError(
                     f"the supervisor, process {self.pid}, does not end", hint=f"kill -9 {self.pid}"
                 )
 
-    def _ask(self, **request: Any) -> Any:
+    def _ask(self, do: str, *given: object) -> Any:
         with self._connect() as connection:
-            _send(connection, request)
+            _send(connection, {"do": do, "given": given})
             try:
                 return _value(json.loads(connection.recv_bytes()))
             except EOFError as error:
@@ -118,57 +118,40 @@ class Supervised:
 
     def _connect(self) -> Connection:
         try:
-            return Client((LOOPBACK, self._port), authkey=bytes.fromhex(self._key))
+            return Client((LOOPBACK, self.port), authkey=bytes.fromhex(self.key))
         except (OSError, EOFError, AuthenticationError) as error:
             # Gone, and perhaps somebody else has the port by now.
             raise SupervisorGone from error
 
 
-class Supervisor:
-    """Owns a LocalEnsemble and obeys."""
-
-    def __init__(self, ensemble: LocalEnsemble) -> None:
-        self._ensemble = ensemble
-
-    def serve(self, listener: Listener) -> None:
-        """Obey until told to stop."""
-        while True:
-            try:
-                with listener.accept() as connection:
-                    request = json.loads(connection.recv_bytes())
-                    if request["do"] == "stop":
-                        self._ensemble.stop()
-                        _send(connection, {"value": None})
-                        return
-                    _send(connection, self._answer(request))
-            except (OSError, EOFError, AuthenticationError):
-                continue  # not one of ours, or one that has left
-
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+def _serve(ensemble: LocalEnsemble, listener: Listener) -> None:
+    """Obey until told to stop."""
+    while True:
         try:
-            return {"value": self._obey(request)}
-        except (ZkkitError, ValueError) as error:
-            return _refusal(error)
+            with listener.accept() as connection:
+                request = json.loads(connection.recv_bytes())
+                _send(connection, _obey(ensemble, request))
+                if request["do"] == "stop":
+                    return
+        except (OSError, EOFError, AuthenticationError):
+            continue  # not one of ours, or one that has left
 
-    def _obey(self, request: dict[str, Any]) -> Any:
-        match request["do"]:
-            case "order":
-                getattr(self._ensemble, request["verb"])(request["node"])
-            case "leader":
-                return self._ensemble.leader()
-            case "status":
-                return [asdict(each) for each in self._ensemble.status()]
-        return None
+
+def _obey(ensemble: LocalEnsemble, request: dict[str, Any]) -> dict[str, Any]:
+    """An order is the name of a method, and what it is given."""
+    try:
+        value = getattr(ensemble, request["do"])(*request["given"])
+    except ZkkitError as error:
+        return _refusal(error)
+    return {"value": [asdict(each) for each in value] if request["do"] == "status" else value}
 
 
 def _send(connection: Connection, message: dict[str, Any]) -> None:
     connection.send_bytes(json.dumps(message).encode())
 
 
-def _refusal(error: Exception) -> dict[str, Any]:
-    if isinstance(error, ZkkitError):
-        return {"error": error.message, "hint": error.hint}
-    return {"error": str(error), "hint": ""}
+def _refusal(error: ZkkitError) -> dict[str, Any]:
+    return {"error": error.message, "hint": error.hint}
 
 
 def _value(answer: dict[str, Any]) -> Any:
@@ -188,7 +171,7 @@ def main() -> None:
     ensemble = LocalEnsemble(medium=settings["medium"], client_ports=settings["client_ports"])
     try:
         ensemble.start()
-    except (ZkkitError, ValueError) as error:
+    except ZkkitError as error:
         _say(_refusal(error))
         return
     with ExitStack() as stack:
@@ -201,7 +184,7 @@ def main() -> None:
         # Nobody reads us any more, and a directory in use could not be unmounted.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.chdir("/")
-        Supervisor(ensemble).serve(listener)
+        _serve(ensemble, listener)
 
 
 if __name__ == "__main__":

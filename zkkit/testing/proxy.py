@@ -17,9 +17,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from zkkit.hosts import parse_hosts
 from zkkit.testing import wire
 from zkkit.testing.streams import Connection, Drop, Loss, Stream
 
@@ -27,7 +27,7 @@ _LOOPBACK = "127.0.0.1"
 _READ = 65536
 
 
-class Proxy:
+class Proxy(contextlib.AbstractContextManager["Proxy"]):
     """One loopback port per server of `target_hosts`; give clients `hosts` to connect to.
 
         with Proxy(ensemble.hosts) as proxy:
@@ -36,11 +36,15 @@ class Proxy:
             ...
             assert loss.wait(5)
 
-    A fresh proxy lets everything through.
+    A fresh proxy lets everything through. A closed one takes no more rules: setting one raises
+    RuntimeError.
+
+    Raises ZkkitError if `target_hosts` names no usable server, OSError if one of them has no
+    address.
     """
 
     def __init__(self, target_hosts: str) -> None:
-        servers, chroot = wire.split_hosts(target_hosts)
+        servers, chroot = parse_hosts(target_hosts)
         self._lock = threading.Lock()
         self._connections: list[Connection] = []
         self._losses: list[Loss] = []
@@ -101,6 +105,8 @@ class Proxy:
 
         The request reaches its server, the server answers, the answer is swallowed and the
         connection dropped: the work is done and the client cannot know it.
+
+        Raises ValueError if there is no such kind; the message lists them all.
         """
         return self._lose(Loss(op, count, of_reply=True))
 
@@ -110,6 +116,8 @@ class Proxy:
         To the client this looks just as a lost reply does, but the server has done nothing. What
         was sent just before goes on to the server; if the client is quicker in moving to another
         one, the leader may still refuse it (session moved).
+
+        Raises as `lose_reply`.
         """
         return self._lose(Loss(op, count, of_reply=False))
 
@@ -126,15 +134,7 @@ class Proxy:
                 self._closing = True
             self._thread.join()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def _lose(self, loss: Loss) -> Loss:
@@ -272,7 +272,7 @@ class Proxy:
                 break
 
     def _judge_request(self, connection: Connection, body: bytes | None) -> Loss | None:
-        """Count a request; the loss it falls to, if it is to be swallowed here."""
+        """Count a request. Returns the loss that it belongs to, if it is to be swallowed here."""
         if body is None:
             if not connection.up.raw:
                 self._requests["connect"] += 1
@@ -286,7 +286,7 @@ class Proxy:
         return loss
 
     def _judge_reply(self, connection: Connection, body: bytes | None) -> Loss | None:
-        """The loss a reply falls to, if it is to be swallowed."""
+        """The loss that a reply belongs to, if it is to be swallowed."""
         return None if body is None else connection.doomed.pop(wire.reply_xid(body), None)
 
     def _drop(self, connection: Connection) -> None:

@@ -6,7 +6,9 @@ import contextlib
 import socket
 import threading
 from collections import deque
+from typing import NamedTuple
 
+from zkkit.ensemble.frames import frame_length
 from zkkit.testing import wire
 
 _BACKLOG = 1024 * 1024  # bytes waiting in one direction before its source is read no further
@@ -44,11 +46,10 @@ class Loss:
             self.lost.set()
 
 
-class Drop:
+class Drop(NamedTuple):
     """In a stream's queue: the connection ends here, and with it something may get lost."""
 
-    def __init__(self, loss: Loss | None = None) -> None:
-        self.loss = loss
+    loss: Loss | None = None
 
 
 class Stream:
@@ -122,7 +123,7 @@ class Stream:
         if not self.raw:
             if size < 4:
                 return b""
-            length = wire.frame_length(self._incoming)
+            length = frame_length(self._incoming)
             self.raw = length is None
             if length is not None:
                 size = 4 + length

@@ -1,8 +1,8 @@
 """An ensemble that stays up between two commands, and the note by which it is found again.
 
 The note lies in $ZKKIT_STATE, else in $XDG_STATE_HOME/zkkit, else in ~/.local/state/zkkit. There is
-one such ensemble per state directory. A note that tells of servers which are gone is removed, with
-whatever is left of them, by the first command that comes across it.
+one such ensemble per state directory. If the servers of a note are gone, the first command that
+finds the note removes it, and whatever is left of them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from zkkit.ensemble import engine
 from zkkit.ensemble.backends import Backend, choose
-from zkkit.ensemble.base import NodeStatus
 from zkkit.ensemble.containers import DockerEnsemble
 from zkkit.ensemble.errors import EnsembleError, NotWhole
 from zkkit.ensemble.place import Medium
 from zkkit.ensemble.supervisor import Supervised, SupervisorGone
+from zkkit.hosts import parse_hosts
 
 SCHEMA = 1
 
 
 class NothingUp(EnsembleError):
-    """There is no standing ensemble."""
+    """No ensemble is up."""
 
     def __init__(self, message: str = "no ensemble is up") -> None:
         super().__init__(message, hint="start one: zkkit ensemble up")
@@ -46,49 +46,19 @@ class UpOtherwise(EnsembleError):
         )
 
 
-class Servers(Protocol):
-    """What can be asked of a standing ensemble, whatever it runs in."""
-
-    def order(self, verb: str, node: int) -> None: ...
-    def leader(self) -> int: ...
-    def status(self) -> list[NodeStatus]: ...
-    def stop(self) -> None: ...
-
-
-class InContainers:
-    """Containers need no supervisor: the engine keeps them."""
-
-    def __init__(self, ensemble: DockerEnsemble) -> None:
-        self._ensemble = ensemble
-
-    def order(self, verb: str, node: int) -> None:
-        """Have the ensemble do something to a node."""
-        try:
-            getattr(self._ensemble, verb)(node)
-        except ValueError as error:
-            raise EnsembleError(str(error)) from error
-
-    def leader(self) -> int:
-        """The node that leads."""
-        return self._ensemble.leader()
-
-    def status(self) -> list[NodeStatus]:
-        """How each node is."""
-        return self._ensemble.status()
-
-    def stop(self) -> None:
-        """Remove containers, networks and volumes."""
-        self._ensemble.stop()
+KeptServers = DockerEnsemble | Supervised
+"""What a kept ensemble can be asked for order, leader, status and stop. Containers need no
+supervisor: the engine keeps them."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A standing ensemble: what its note says, and a way to reach it."""
+class KeptEnsemble:
+    """An ensemble that is up: what its note says, and a way to reach it."""
 
     backend: str
     hosts: str
     medium: Medium
-    servers: Servers
+    servers: KeptServers
 
 
 def directory() -> Path:
@@ -101,7 +71,7 @@ def directory() -> Path:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[Path]:
-    """Nobody else starts or ends the ensemble meanwhile. Gives the note's path."""
+    """Keep others from starting or ending the ensemble. Yields the note's path."""
     home = directory()
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
@@ -115,18 +85,21 @@ def up(
     medium: Medium | None = None,
     client_ports: Sequence[int] | None = None,
     on_start: Callable[[], None] = lambda: None,
-) -> tuple[Standing, str]:
-    """The standing ensemble, started if there is none. Gives it, and why it is the one it is.
+) -> tuple[KeptEnsemble, str]:
+    """Return the ensemble that is up, or start one; and say why it is that one.
 
-    What is not given may be anything: "auto", None. If one is up that is not as wanted, that is
-    UpOtherwise. `on_start` is called before servers are started.
+    An option that is left out ("auto", None) matches any ensemble. `on_start` is called before
+    servers are started.
+
+    Raises UpOtherwise if the one that is up was started with other options, EnsembleError if none
+    can be started.
     """
     with _locked() as note:
-        there = _find(note)
-        if there is not None:
-            if differences := list(_differences(there, backend, medium, client_ports)):
+        ensemble = _find(note)
+        if ensemble is not None:
+            if differences := list(_differences(ensemble, backend, medium, client_ports)):
                 raise UpOtherwise(differences)
-            return there, "it was up already"
+            return ensemble, "it was up already"
         on_start()
         choice = choose(backend)
         start = _start_docker if choice.backend == "docker" else _start_local
@@ -135,13 +108,16 @@ def up(
 
 
 def _differences(
-    there: Standing, backend: Backend, medium: Medium | None, client_ports: Sequence[int] | None
+    ensemble: KeptEnsemble,
+    backend: Backend,
+    medium: Medium | None,
+    client_ports: Sequence[int] | None,
 ) -> Iterator[str]:
-    if backend not in ("auto", there.backend):
-        yield f"its backend is {there.backend}, not {backend}"
-    if medium not in (None, there.medium):
-        yield f"its medium is {there.medium}, not {medium}"
-    ports = [int(host.rpartition(":")[2]) for host in there.hosts.split(",")]
+    if backend not in ("auto", ensemble.backend):
+        yield f"its backend is {ensemble.backend}, not {backend}"
+    if medium not in (None, ensemble.medium):
+        yield f"its medium is {ensemble.medium}, not {medium}"
+    ports = [server.port for server in parse_hosts(ensemble.hosts).servers]
     if client_ports is not None and list(client_ports) != ports:
         yield f"its ports are {_listed(ports)}, not {_listed(client_ports)}"
 
@@ -150,30 +126,30 @@ def _listed(ports: Sequence[int]) -> str:
     return ",".join(map(str, ports))
 
 
-def find() -> Standing:
-    """The standing ensemble, or NothingUp."""
+def find() -> KeptEnsemble:
+    """The ensemble that is up. Raises NothingUp if there is none."""
     if not directory().is_dir():
         raise NothingUp
     with _locked() as note:
         had = note.exists()
-        there = _find(note)
-    if there is not None:
-        return there
+        if ensemble := _find(note):
+            return ensemble
     if had:
         raise NothingUp("the ensemble that was up has ended; what was left of it is removed")
     raise NothingUp
 
 
 def down(*, purge: bool = False) -> list[str]:
-    """End the standing ensemble, if there is one. Says what was removed."""
+    """End the ensemble that is up, if there is one. Returns what was removed, in words. Raises
+    EnsembleError if it does not end."""
     removed = []
     if directory().is_dir():
         with _locked() as note:
-            there = _find(note)
-            if there is not None:
-                there.servers.stop()
+            ensemble = _find(note)
+            if ensemble is not None:
+                ensemble.servers.stop()
                 note.unlink(missing_ok=True)
-                removed.append(f"the ensemble ({there.backend})")
+                removed.append(f"the ensemble ({ensemble.backend})")
     if purge:
         removed += _purge()
     return removed
@@ -184,11 +160,11 @@ def _purge() -> list[str]:
     try:
         client = engine.connect()
     except EnsembleError:  # without an engine there is nothing of ours in it
-        client = None
-    if client is not None:
+        pass
+    else:
         if DockerEnsemble.remove(_project()):
             removed.append("what was left in the engine")
-        for image in engine.built_images(client):
+        for image in client.images.list(filters={"label": engine.BUILT}):
             removed.append(f"the image {', '.join(image.tags) or image.short_id}")
             client.images.remove(image.id, force=True)
     if directory().is_dir():
@@ -197,13 +173,13 @@ def _purge() -> list[str]:
     return removed
 
 
-def _find(note: Path) -> Standing | None:
-    """As the note says, if it is true; else remove note and remains."""
+def _find(note: Path) -> KeptEnsemble | None:
+    """The ensemble that the note describes. If it is gone, remove note and remains: None."""
     try:
-        there = _open(json.loads(note.read_text()))
+        ensemble = _open(json.loads(note.read_text()))
         # A supervisor is only known to be there when it answers.
-        there.servers.status()
-        return there
+        ensemble.servers.status()
+        return ensemble
     except FileNotFoundError:
         return None
     except (SupervisorGone, KeyError, ValueError):
@@ -214,22 +190,22 @@ def _find(note: Path) -> Standing | None:
     return None
 
 
-def _open(said: dict[str, Any]) -> Standing:
+def _open(said: dict[str, Any]) -> KeptEnsemble:
     if said["schema"] != SCHEMA:
         raise ValueError("the note was written by another version")
-    servers: Servers
+    servers: KeptServers
     if said["backend"] == "docker":
-        servers = InContainers(DockerEnsemble.attach(said["project"], medium=said["medium"]))
+        servers = DockerEnsemble.attach(said["project"], medium=said["medium"])
     else:
         servers = Supervised(said["pid"], said["port"], said["key"])
-    return Standing(said["backend"], said["hosts"], said["medium"], servers)
+    return KeptEnsemble(said["backend"], said["hosts"], said["medium"], servers)
 
 
 def _start_local(note: Path, medium: Medium, client_ports: Sequence[int] | None) -> None:
     log = note.parent / "supervisor.log"
-    servers, known = Supervised.start(medium=medium, client_ports=client_ports, log=log)
+    servers, hosts = Supervised.start(medium=medium, client_ports=client_ports, log=log)
     try:
-        _write(note, {"backend": "local", "medium": medium, **known})
+        _write(note, {"backend": "local", "medium": medium, "hosts": hosts, **asdict(servers)})
     except BaseException:
         servers.stop()
         raise
@@ -249,7 +225,7 @@ def _project() -> str:
 
 
 def _write(note: Path, said: dict[str, Any]) -> None:
-    """All or nothing, and for our eyes only: it holds a key."""
+    """Write the note in one step, and readable by us only: it holds a key."""
     new = note.with_suffix(".new")
     new.touch(mode=0o600)
     new.write_text(json.dumps({"schema": SCHEMA, **said}, indent=2) + "\n")

@@ -1,0 +1,70 @@
+"""An election that an actor takes part in as if it took a lock: it stands, waits until it leads,
+and withdraws. What it is given is the leadership, which says of itself what a hold does.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import Any
+
+from zkkit import LeaderLatch, Leadership
+from zkkit.chaos.ground import settled
+
+_POLICIES = ("suspended", "lost")
+
+
+class StormCandidate:
+    """Somebody who stands. It may lead several times: by the same node, if only its connection
+    broke, or in the next session."""
+
+    def __init__(self, latch: LeaderLatch[Any]) -> None:
+        self.path = latch.path
+        self.latch = latch
+
+    async def acquire(self, timeout: float | None = None) -> StormTerm | None:
+        """Wait until we lead; None if time is up before, and we stand on."""
+        lead = await settled(self.latch.wait(timeout))
+        return None if lead is None else StormTerm(self, lead)
+
+
+class StormTerm:
+    """A leadership, and the candidate that has it."""
+
+    def __init__(self, candidate: StormCandidate, lead: Leadership[Any]) -> None:
+        self.candidate = candidate
+        self.token = lead.token
+        self.session_id = lead.session_id
+        self.transaction = lead.transaction
+        self._lead = lead
+
+    @property
+    def valid(self) -> bool:
+        """Whether we surely still lead."""
+        return self._lead.valid
+
+    async def release(self) -> None:
+        """Withdraw."""
+        await settled(self.candidate.latch.close())
+
+
+class StormElection:
+    """Each attempt is a candidate of its own. A broken connection is the end of the leadership of
+    every other one; those between lead on while it is proved that they may."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        self.path = path
+        self._session = session
+        self._policies = cycle(_POLICIES)
+
+    async def acquire(self, timeout: float | None = None) -> StormTerm | None:
+        """Stand until we lead; None, and nobody stands any more, if time is up before."""
+        policy = next(self._policies)
+        latch = LeaderLatch(self._session, self.path, error_policy=policy)
+        term: StormTerm | None = None
+        try:
+            await settled(latch.start())
+            term = await StormCandidate(latch).acquire(timeout)
+        finally:
+            if term is None:
+                await settled(latch.close())
+        return term
