@@ -2,7 +2,10 @@
 
 import signal
 
-pytest_plugins = ["zkkit.testing.fixtures"]
+import pytest
+
+pytest.register_assert_rewrite("tests.support")
+pytest_plugins = ["zkkit.testing.fixtures", "tests.support.fixtures"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it runs in the background so, and it is handed down to every process that

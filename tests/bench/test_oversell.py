@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 import pytest
 
 import zkkit
-from zkkit.bench import oversell
-from zkkit.bench.oversell import Sale, ShopFailed, sell
+from zkkit.bench.shop import run as oversell
+from zkkit.bench.shop.run import Sale, ShopFailed, sell
 
 # Long enough that a process which is late by a few hundred milliseconds still meets the others:
 # ten items one after the other take longer than that.
@@ -52,7 +52,7 @@ def test_a_lock_in_the_only_process_is_enough(zk_hosts: str) -> None:
     assert (sale.sold, sale.oversold, sale.left) == (3, 0, 0)
 
 
-@pytest.mark.parametrize("way", ["herd", "sequential"])
+@pytest.mark.parametrize("way", [pytest.param("herd", marks=pytest.mark.slow), "sequential"])
 def test_a_lock_on_zookeeper_never_oversells(zk_hosts: str, way: str) -> None:
     """Across processes exactly the stock is sold, and the shelf is empty."""
     sale = shop(zk_hosts, way, items=7)
@@ -60,6 +60,7 @@ def test_a_lock_on_zookeeper_never_oversells(zk_hosts: str, way: str) -> None:
     assert 7 * PAUSE < sale.last_sale_s <= sale.served_s
 
 
+@pytest.mark.slow  # the law itself is shown by test_law.py
 def test_the_herd_fires_more_than_the_queue(zk_hosts: str) -> None:
     """By the servers' own count: 23 wait behind the first buyer, and each design keeps its law."""
     herd, queue = (shop(zk_hosts, way, items=24).fires for way in ("herd", "sequential"))
@@ -92,7 +93,7 @@ def test_a_process_whose_shop_is_gone_ends(zk_hosts: str) -> None:
     """Buyers whose parent has died do not wait for it for ever."""
     order = oversell._Order(zk_hosts, "/nothing", "/nothing", "none", 1, 0.0)
     ended = subprocess.run(
-        [sys.executable, "-m", "zkkit.bench.oversell", json.dumps(asdict(order))],
+        [sys.executable, "-m", "zkkit.bench.shop.run", json.dumps(asdict(order))],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

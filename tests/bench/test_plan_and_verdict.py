@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from zkkit.bench.compare import MixedDesigns, Plan
 from zkkit.bench.designs import (
     CHILDREN_WATCH,
     DESIGNS,
@@ -19,18 +18,22 @@ from zkkit.bench.designs import (
     UnknownDesign,
     named,
 )
-from zkkit.bench.figures import figures
-from zkkit.bench.machine import Cpu, cpu_between, cpu_used, describe
-from zkkit.bench.run import Run, percentile
-from zkkit.bench.verdict import Verdict, judge
-from zkkit.bench.witness import COUNTERS, fires_between, members
-from zkkit.errors import ZkkitError
+from zkkit.bench.gate.figures import Bound, figures
+from zkkit.bench.gate.gate_run import GateRun
+from zkkit.bench.gate.judge import judge
+from zkkit.bench.gate.plan import GatePlan, MixedDesigns
+from zkkit.bench.kit.data import plain
+from zkkit.bench.kit.judgement import Judgement, VerdictWord
+from zkkit.bench.kit.machine import Cpu, cpu_between, cpu_used, this_machine
+from zkkit.bench.kit.statistics import Spread, percentile
+from zkkit.bench.kit.witness import COUNTERS, fires_between
 
 BOTH = (HERD, SEQUENTIAL)
+PLAN = GatePlan(BOTH, (5,), 3, 1)
 
 
-def run_of(design: str, contenders: int, fires: int, creates: int, **more: object) -> Run:
-    base = Run(
+def run_of(design: str, contenders: int, fires: int, creates: int, **more: object) -> GateRun:
+    base = GateRun(
         design=design,
         contenders=contenders,
         repeat=0,
@@ -78,6 +81,8 @@ def test_the_laws_of_readers_and_writers_are_sums_over_releases(contenders: int)
 def test_one_session_fires_once_a_release() -> None:
     """On one lock object a release is one fire at most, but the wakeups are the same."""
     for design in DESIGNS.values():
+        if design.elects:
+            continue  # a candidate stands for itself
         own, shared = design.law_of("own"), design.law_of("shared")
         assert shared.fires.of(30) <= 30
         for what in ("wakeups", "creates", "requests"):
@@ -111,14 +116,14 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(
         MixedDesigns, match="herd,children-watch,sequential, or rw-herd,rw-first,rw"
     ):
-        Plan((SEQUENTIAL, RW), (2,), 1, 1)
+        GatePlan((SEQUENTIAL, RW), (2,), 1, 1)
     with pytest.raises(ValueError, match="no population 'crowd': use one of own, shared"):
-        Plan(BOTH, (2,), 1, 1, population="crowd")
+        GatePlan(BOTH, (2,), 1, 1, population="crowd")
 
 
 def test_forwards_and_backwards() -> None:
     """The plan is run forwards, then backwards: ABBA in designs and in numbers of contenders."""
-    plan = Plan(BOTH, (2, 4), 2, 1)
+    plan = GatePlan(BOTH, (2, 4), 2, 1)
     order = [(p.contenders, p.design.name, p.repeat) for p in plan.runs()]
     assert order[:4] == [(2, "herd", 0), (2, "sequential", 0), (4, "herd", 0), (4, "sequential", 0)]
     assert [run[:2] for run in order[4:]] == [run[:2] for run in reversed(order[:4])]
@@ -127,7 +132,7 @@ def test_forwards_and_backwards() -> None:
 
 def test_the_seed_decides_the_order_of_arrival() -> None:
     """One seed gives one order, the same for both designs; another seed gives another."""
-    plan, other = Plan(BOTH, (30,), 1, 1), Plan(BOTH, (30,), 1, 2)
+    plan, other = GatePlan(BOTH, (30,), 1, 1), GatePlan(BOTH, (30,), 1, 2)
     first, second = [plan.order(planned) for planned in plan.runs()]
     assert first == second
     assert sorted(first) == list(range(30))
@@ -138,31 +143,31 @@ def test_the_seed_decides_the_order_of_arrival() -> None:
 def test_an_empty_plan_is_refused(bad: tuple[tuple[()], tuple[int, ...], int]) -> None:
     """A plan that would run nothing raises at once."""
     with pytest.raises(ValueError, match="at least one"):
-        Plan(*bad, 1)
+        GatePlan(*bad, 1)
 
 
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [
-        ([], Verdict.HOLDS),
-        ([run_of("sequential", 5, 6, 5)], Verdict.BROKEN),
-        ([run_of("sequential", 5, 4, 5)], Verdict.BROKEN),
-        ([run_of("sequential", 5, 5, 6)], Verdict.BROKEN),
-        ([run_of("herd", 5, 16, 20)], Verdict.BROKEN),
-        ([run_of("herd", 5, 15, 21)], Verdict.BROKEN),
-        ([run_of("herd", 5, 5, 10, requests=25)], Verdict.BROKEN),
-        ([run_of("herd", 5, 5, 10, requests=26)], Verdict.HOLDS),
-        ([run_of("herd", 5, 15, 20, requests=41)], Verdict.BROKEN),
-        ([run_of("herd", 5, 15, 20, queueing_fires=1)], Verdict.BROKEN),
-        ([run_of("sequential", 5, 5, 5, wakeups=6)], Verdict.BROKEN),
-        ([run_of("herd", 4, 4, 8)], Verdict.HOLDS),
-        ([run_of("sequential", 5, 6, 5, void="disagree")], Verdict.UNKNOWN),
-        ([run_of("sequential", 5, 5, 5, void="x"), run_of("herd", 5, 16, 20)], Verdict.BROKEN),
+        ([], "holds"),
+        ([run_of("sequential", 5, 6, 5)], "broken"),
+        ([run_of("sequential", 5, 4, 5)], "broken"),
+        ([run_of("sequential", 5, 5, 6)], "broken"),
+        ([run_of("herd", 5, 16, 20)], "broken"),
+        ([run_of("herd", 5, 15, 21)], "broken"),
+        ([run_of("herd", 5, 5, 10, requests=24)], "broken"),
+        ([run_of("herd", 5, 5, 10, requests=25)], "holds"),
+        ([run_of("herd", 5, 15, 20, requests=41)], "broken"),
+        ([run_of("herd", 5, 15, 20, queueing_fires=1)], "broken"),
+        ([run_of("sequential", 5, 5, 5, wakeups=6)], "broken"),
+        ([run_of("herd", 4, 4, 8)], "holds"),
+        ([run_of("sequential", 5, 6, 5, void="disagree")], "unknown"),
+        ([run_of("sequential", 5, 5, 5, void="x"), run_of("herd", 5, 16, 20)], "broken"),
     ],
 )
-def test_verdicts(change: list[Run], verdict: Verdict) -> None:
+def test_verdicts(change: list[GateRun], verdict: str) -> None:
     """A breach breaks, a void run leaves it open, luck with few contenders is allowed."""
-    assert judge(BOTH, GOOD + change).verdict is verdict
+    assert judge(BOTH, GOOD + change).verdict == verdict
 
 
 def test_a_herd_in_one_session_is_judged_by_its_own_law() -> None:
@@ -171,14 +176,14 @@ def test_a_herd_in_one_session_is_judged_by_its_own_law() -> None:
     verdicts = [
         judge(BOTH, [run], population="shared").verdict for run in (fine, replace(fine, fires=6))
     ]
-    assert verdicts == [Verdict.HOLDS, Verdict.BROKEN]
+    assert verdicts == ["holds", "broken"]
 
 
 def test_nothing_proves_nothing() -> None:
     """Without runs, or with fewer than planned, the verdict is unknown and never a pass."""
-    assert judge(BOTH, []).verdict is Verdict.UNKNOWN
+    assert judge(BOTH, []).verdict == "unknown"
     stopped = judge(BOTH, GOOD, stopped="stopped after 2 of 4 runs: the servers are gone")
-    assert stopped.verdict is Verdict.UNKNOWN
+    assert stopped.verdict == "unknown"
     assert "the servers are gone" in stopped.why
 
 
@@ -191,25 +196,36 @@ def test_one_reason_is_told_once() -> None:
 
 def test_exit_codes() -> None:
     """0, 1, 2: holds, broken, unknown."""
-    assert [v.exit_code for v in (Verdict.HOLDS, Verdict.BROKEN, Verdict.UNKNOWN)] == [0, 1, 2]
+    words: tuple[VerdictWord, ...] = ("holds", "broken", "unknown")
+    assert [Judgement(word, "").exit_code for word in words] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("word", "value"), [("holds", True), ("broken", False), ("unknown", "unknown")]
+)
+def test_a_verdict_is_encoded_in_one_way(word: VerdictWord, value: object) -> None:
+    """true, false, "unknown" in results.json; and back."""
+    judgement = Judgement(word, "because")
+    assert judgement.as_data() == {"verdict": value, "why": "because"}
+    assert Judgement.from_data(judgement.as_data()) == judgement
 
 
 def test_figures_are_medians_with_an_interval() -> None:
     """Repeats become a median with the smallest and greatest value, beside the law."""
     runs = [run_of("herd", 5, fires, 20) for fires in (15, 9, 12)]
-    (figure,) = figures(BOTH, runs)
-    assert figure["fires"] == {"median": 12, "low": 9, "high": 15}
-    assert figure["law"]["fires"] == {"relation": "at most", "count": 15}
-    assert figure["law"]["queueing_fires"] == {"relation": "exactly", "count": 0}
-    assert figure["requests_each"]["median"] == 8
-    assert figure["handoff_ms"]["median"] == 2.0
+    (figure,) = figures(PLAN, runs)
+    assert figure.fires == Spread(12, low=9, high=15)
+    assert figure.law["fires"] == Bound("at most", 15)
+    assert figure.law["queueing_fires"] == Bound("exactly", 0)
+    assert figure.requests_each.median == 8
+    assert figure.handoff_ms is not None and figure.handoff_ms.median == 2.0
 
 
 def test_a_busy_client_is_marked() -> None:
     """From 90 % of one core on a run is marked as saturated."""
     busy = run_of("herd", 5, 15, 20, cpu=Cpu(0.95, {}))
     assert busy.saturated and not GOOD[0].saturated
-    assert figures(BOTH, [busy, GOOD[0]])[0]["saturated"] == 1
+    assert figures(PLAN, [busy, GOOD[0]])[0].saturated == 1
 
 
 def test_percentiles() -> None:
@@ -218,27 +234,6 @@ def test_percentiles() -> None:
     assert percentile((3.0,), 90) == 3.0
     assert percentile((1.0, 2.0, 3.0), 50) == 2.0
     assert percentile(tuple(map(float, range(11))), 90) == 9.0
-
-
-@pytest.mark.parametrize(
-    ("hosts", "expected"),
-    [
-        ("a:1,b:2", (("a", 1), ("b", 2))),
-        ("a", (("a", 2181),)),
-        ("a:1, b:2/root/x", (("a", 1), ("b", 2))),
-        ("[::1]:5", (("::1", 5),)),
-    ],
-)
-def test_connect_strings(hosts: str, expected: tuple[tuple[str, int], ...]) -> None:
-    """Ports may be left out and a chroot does not matter."""
-    assert members(hosts) == expected
-
-
-@pytest.mark.parametrize("hosts", ["a:b", "", "a:1,,b:2"])
-def test_a_bad_connect_string_is_refused(hosts: str) -> None:
-    """What is no host:port is named, with an example of what is."""
-    with pytest.raises(ZkkitError, match=r"127\.0\.0\.1:2181"):
-        members(hosts)
 
 
 def test_servers_are_summed() -> None:
@@ -257,7 +252,7 @@ def test_a_process_that_is_gone_uses_no_cpu() -> None:
 
 def test_the_machine_is_described() -> None:
     """Python, CPU, system and versions are all there, as plain data."""
-    facts = describe()
+    facts = plain(this_machine())
     assert facts["python"].startswith(("CPython", "PyPy"))
     assert facts["cpu_count"] >= 1
     assert all(facts[name] for name in ("os", "cpu_model", "zkkit", "kazoo"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zkkit.bench.reading import handoffs, overtakings
+from zkkit.bench.gate.reading import handoffs, overtakings
 from zkkit.hooks import Event
 from zkkit.record import Row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zkkit
-from zkkit.bench.recorder_share import measure
+from zkkit.bench.recorder.share import measure
 
 
 def test_the_share_of_an_acquire(zk_hosts: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zkkit.bench.results import ResultsDirectory, ResultsUnwritable
+from zkkit.bench.kit.results import ResultsDirectory, ResultsUnwritable
 from zkkit.hooks import Event
 from zkkit.record import export, read_jsonl
 

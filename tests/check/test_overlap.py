@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkkit.check.overlap import Held, holds_of, overlaps
+from zkkit.check.overlap import HoldInterval, holds_of, overlaps
 from zkkit.hooks import Event
 
 MS = 1_000_000
 
 
-def held(who: str, begin: int, end: int, lock: str = "/lock") -> Held:
-    return Held(who, lock, begin * MS, end * MS)
+def held(who: str, begin: int, end: int, lock: str = "/lock") -> HoldInterval:
+    return HoldInterval(who, lock, begin * MS, end * MS)
 
 
 def test_one_after_the_other_is_no_overlap() -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from zkkit import cli
-from zkkit.bench import locks_peers
-from zkkit.bench.locks_cells import Cell, Speeds
-from zkkit.bench.locks_rows import Planned
+from zkkit.bench.peers import libraries
 from zkkit.bench.peers.curator_jars import CuratorMissing
-from zkkit.cli import locks_speed
+from zkkit.bench.peers.layers import LAYERS
+from zkkit.bench.speed import experiment
+from zkkit.bench.speed.judge import Cell, Speeds
+from zkkit.bench.speed.layers import LayerShares
+from zkkit.bench.speed.plan import PlannedCell
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*given: object) -> None:
         raise CuratorMissing("no Java Curator here", hint="apt-get install it")
 
-    monkeypatch.setattr(locks_peers, "JavaPeer", missing)
+    monkeypatch.setattr(libraries, "JavaPeer", missing)
 
 
 @pytest.fixture
@@ -63,17 +65,24 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of measuring for minutes, make up figures: zkkit 300 a second, the others 200."""
 
     def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        speeds = Speeds(plan, {name: "1.0" for name in plan.peers})
+        speeds = Speeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
         for planned in plan.cells(plan.rows):
             speeds.cells.append(_made_up(planned))
             on_cell(speeds.cells[-1])
         return speeds
 
-    monkeypatch.setattr(locks_speed, "measure", measure)
+    def layers(hosts, modules, sessions, seconds):  # type: ignore[no-untyped-def]
+        used = {layer: 0.1 for layer in LAYERS} | {"engine": 0.5}
+        return tuple(
+            LayerShares(name, number, 100, used) for name in modules for number in (1, *sessions)
+        )
+
+    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(experiment, "layer_shares", layers)
 
 
-def _made_up(planned: Planned) -> Cell:
-    rate = 300.0 if planned.peer == "zkkit" else 200.0
+def _made_up(planned: PlannedCell) -> Cell:
+    rate = {"zkkit": 300.0, "zkkit on asyncio": 500.0}.get(planned.peer, 200.0)
     stalled = (planned.row.name, planned.peer, planned.repeat) == ("lock, 1 session", "kazoo", 1)
     longest = 7.9 if stalled else 0.9
     return Cell(planned, 200, rate, 0.01, 1.0, 0.95, {"node1": 0.1}, longest)
@@ -103,13 +112,18 @@ def test_without_java(
     )
     home = tmp_path / "bench-locks" / "latest"
     assert {path.name for path in home.iterdir()} == {
-        "results.json", "report.html", "ratios.png", "figures.md"
+        "results.json", "report.html", "ratios.png", "layers.png", "figures.md"
     }  # fmt: skip
     document = json.loads((home / "results.json").read_text())
     assert (document["schema"], document["experiment"]) == ("zkkit.results", "locks")
     assert document["verdict"] is True
     assert document["plan"]["seed"] == 1
-    assert len(document["runs"]) == 7 * 2 * 2
+    assert len(document["runs"]) == (7 * 2 + 3) * 2  # on asyncio the mutex only
+    assert "warm-up    acquisitions before anything counts: zkkit 7" in said.out
+    assert (
+        "zkkit, 3 sessions: the largest part of the CPU time is engine, 50%"
+        in (home / "report.html").read_text()
+    )
     assert (
         f"zkkit bench locks --sessions 2,3 --repeats 2 --seconds 1 --seed 1 --name bench-locks \
 --hosts {zk_hosts}"
@@ -119,6 +133,9 @@ def test_without_java(
         "| mutex, 3 sessions | 300\\* | 200\\* | 1.50 (1.50..1.50) |"
         in (home / "figures.md").read_text()
     )
+    table = (home / "figures.md").read_text()
+    assert "| mutex on asyncio, 3 sessions | 500\\* | 200\\* | 2.50 (2.50..2.50) |" in table
+    assert "| engine | 2,375 (50%) | 2,375 (50%) |" in table
     page = (home / "report.html").read_text()
     assert "How fast locks are" in page and "1.50 (1.50..1.50)" in page
 
@@ -129,10 +146,11 @@ def test_an_overlap_is_exit_1(
     """A lock that lets two in is told by the exit code, whatever its speed."""
 
     def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        broken = Planned(plan.rows[0], "kazoo", 0)
+        broken = PlannedCell(plan.rows[0], "kazoo", 0)
         return Speeds(plan, cells=[Cell(broken, 2, 9.0, 0.01, 1.0, 0.5, {}, overlap="a and b")])
 
-    monkeypatch.setattr(locks_speed, "measure", measure)
+    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(experiment, "layer_shares", lambda *given: ())
     words = ("--hosts", zk_hosts, "--results", str(tmp_path))
     assert cli.main(["bench", "locks", *words]) == 1
     document = json.loads((tmp_path / "bench-locks" / "latest" / "results.json").read_text())

@@ -8,18 +8,20 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import zkkit
+from tests.support.processes import alive, descendants
 from zkkit import cli
 from zkkit.bench.designs import DESIGNS, SEQUENTIAL, Design
-from zkkit.cli import compare as compare_command
+from zkkit.bench.gate import picture
+from zkkit.bench.gate.experiment import GateExperiment
 from zkkit.recipes.herd import HerdLock
 from zkkit.record import read_parquet
-from zkkit.show import canvas, plots
+from zkkit.show import canvas
+from zkkit.testing import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +77,7 @@ def test_version() -> None:
         ("compare --hold -1", "'-1' is no time from 0 to 10000 milliseconds"),
         ("compare --hold nan", "'nan' is no time"),
         ("compare --name ../up", "'../up' cannot name a directory"),
-        ("compare --hosts nowhere:x", "'nowhere:x' is no host:port"),
+        ("compare --hosts nowhere:x", "no usable server in 'nowhere:x'"),
         ("compare --hosts a:1 --medium disk", "--medium is for servers of our own"),
         ("compare --medium tape", "invalid choice: 'tape'"),
         ("compare --seed x", "invalid int value: 'x'"),
@@ -140,7 +142,7 @@ def test_a_crash_is_unknown_never_broken(
     def crash(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(compare_command, "measure", crash)
+    monkeypatch.setattr(GateExperiment, "run", crash)
     assert call("compare", "--hosts", "h:1", "--results", str(tmp_path / "r")) == 2
     assert "defect of zkkit" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -154,7 +156,7 @@ def test_an_interrupt_in_this_process_is_130(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare_command, "measure", interrupt)
+    monkeypatch.setattr(GateExperiment, "run", interrupt)
     assert call("compare", "--hosts", "h:1", "--results", str(tmp_path / "r")) == 130
     assert "interrupted" in capsys.readouterr().err
 
@@ -174,7 +176,7 @@ def test_demo_end_to_end(tmp_path: Path) -> None:
         "results.json", "events.parquet", "server-metrics.json", "compare.png", "report.html"
     }  # fmt: skip
     document = json.loads((home / "results.json").read_text())
-    assert (document["schema"], document["version"]) == ("zkkit.results", 1)
+    assert (document["schema"], document["version"]) == ("zkkit.results", 2)
     assert document["verdict"] is True
     assert document["plan"]["seed"] == 1
     assert document["ensemble"]["medium"] == "memory"
@@ -196,7 +198,7 @@ def test_compare_on_servers_that_are_there(
     def no_picture(document: object) -> bytes:
         raise canvas.NoPicture("no picture: cannot import matplotlib", hint="pip install it")
 
-    monkeypatch.setattr(plots, "compare_png", no_picture)
+    monkeypatch.setattr(picture, "compare_png", no_picture)
     words = ("compare", "--hosts", zk_hosts, "--contenders", "2", "--repeats", "1", "--hold", "0")
     assert call(*words, "--name", "ours", "--results", str(tmp_path)) == 0
     said = capsys.readouterr()
@@ -240,6 +242,7 @@ def test_threads_on_one_lock_object(
     assert (run["fires"], run["server_fires"], run["wakeups"]) == (2, 2, 3)
 
 
+@pytest.mark.slow  # warm-up and runs; what an interrupt ends with is shown above
 def test_ctrl_c_cleans_up(tmp_path: Path) -> None:
     """Interrupted in the middle of its runs: exit 130, no results, no servers, no traceback."""
     with subprocess.Popen(
@@ -256,39 +259,21 @@ def test_ctrl_c_cleans_up(tmp_path: Path) -> None:
         for line in process.stderr:
             if line.startswith("2/"):
                 break
-        children = _children(process.pid)
+        children = descendants(process.pid)
         assert len(children) >= 3
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         assert process.wait(20) == 130
     assert "zkkit: interrupted" in rest and "Traceback" not in rest
     assert list(tmp_path.iterdir()) == []
-    deadline = time.monotonic() + 10
-    while any(map(_lives, children)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not [child for child in children if _lives(child)]
+    eventually(lambda: not any(map(alive, children)), 10)
 
 
-def test_bench_recorder(zk_hosts: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_recorder(zk_hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The cost of an event is told, and beside it its share of an acquire, found in two ways."""
     words = ("bench", "recorder", "--events", "2000", "--blocks", "2", "--hosts", zk_hosts)
+    words += ("--results", str(tmp_path))
     assert call(*words) == 0
     said = capsys.readouterr().out
     for part in ("recording one event", "events", "by arithmetic", "recorder on : off"):
         assert part in said
-
-
-def _children(pid: int) -> list[int]:
-    """The descendants of a process."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in map(int, (task / "children").read_text().split()):
-            found += [child, *_children(child)]
-    return found
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -15,10 +15,13 @@ import pytest
 
 from zkkit import cli
 from zkkit.cli import sim
+from zkkit.sim import Verdict, speed
+from zkkit.sim.coverage import COVERED
 from zkkit.sim.exhibits import ALL
-from zkkit.sim.expiry import WEAKER, Ensemble
-from zkkit.sim.explore import Verdict
+from zkkit.sim.expiry import WEAKER, ClockModel
+from zkkit.sim.gallery import BY_FAMILY
 
+FIRST = {twins[0].name for twins in BY_FAMILY.values()}
 ROOT = Path(__file__).parents[2]
 Captured = pytest.CaptureFixture[str]
 OWN = """\
@@ -65,7 +68,9 @@ def change(path: Path, edit: Callable[[dict[str, object]], object]) -> None:
     path.write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize("words", [("gallery", "--help"), ("replay", "--help")])
+@pytest.mark.parametrize(
+    "words", [(name, "--help") for name in ("gallery", "clocks", "coverage", "speed", "replay")]
+)
 def test_help_has_examples(words: tuple[str, ...], capsys: Captured) -> None:
     """Every help has examples that can be typed, and says what the exit codes mean."""
     assert call("sim", *words) == 0
@@ -73,16 +78,19 @@ def test_help_has_examples(words: tuple[str, ...], capsys: Captured) -> None:
     assert "examples:\n  zkkit sim " in said and "exit codes:" in said
 
 
+@pytest.mark.slow  # explores all of it; tests/sim/test_gallery.py does so one by one
 def test_the_gallery_lists_all(capsys: Captured) -> None:
-    """Name, fault, verdict, length and mistake of each; how far it is, on stderr."""
+    """By family: name, fault, verdict, length and what each teaches; how far it is, on stderr."""
     assert call("sim", "gallery") == 0
     out, err = capsys.readouterr()
     head, _, *rows = out.split("\n\n")[0].splitlines()
-    assert head.split() == ["name", "fault", "verdict", "length", "mistake"]
+    assert head.split() == ["name", "fault", "verdict", "length", "what", "it", "teaches"]
+    assert [row for row in rows if not row.startswith("  ")] == list(BY_FAMILY)
+    rows = [row.strip() for row in rows if row.startswith("  ")]
     assert [row.split()[0] for row in rows] == [each.name for each in ALL]
     assert all(" caught " in row for row in rows)
     leaks = next(row for row in rows if row.startswith("LeaksWatches"))
-    assert leaks.split()[1:4] == ["none", "caught", "7"] and "Exists instead of get" in leaks
+    assert leaks.split()[1:4] == ["none", "caught", "7"] and "watch by Get: Exists leaves" in leaks
     assert f"{len(ALL)}/{len(ALL)} explored" in err
 
 
@@ -91,7 +99,7 @@ def test_a_mistake_that_is_not_caught(
     holds: bool | None, code: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """A gallery whose explorer sleeps does not pass; nor one that gave up."""
-    monkeypatch.setattr(sim, "find", lambda name: Verdict(holds, 1, 1, 0.0, "bounds"))
+    monkeypatch.setattr(sim, "find", lambda name: Verdict(holds, 1, 1, 0.0, "bounds", ()))
     assert call("sim", "gallery") == code
     assert {True: "NOT CAUGHT", None: "unknown"}[holds] in capsys.readouterr().out
     assert call("sim", "gallery", "LeaksWatches") == code
@@ -110,7 +118,14 @@ def test_one_of_the_gallery_is_told_and_drawn(tmp_path: Path, capsys: Captured) 
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", [each.name for each in ALL])
+@pytest.mark.parametrize(
+    "name",
+    # tests/sim/test_story.py replays all of them without the command
+    [
+        pytest.param(each.name, marks=[] if each.name in FIRST else [pytest.mark.slow])
+        for each in ALL
+    ],
+)
 def test_saved_and_replayed(name: str, tmp_path: Path, capsys: Captured) -> None:
     """Every story comes to the same end, in the world it remembers."""
     story = tmp_path / "story.json"
@@ -135,7 +150,7 @@ def test_a_replay_is_drawn_without_its_world(saved: Path, capsys: Captured) -> N
 @pytest.mark.parametrize(
     ("function", "code", "said"),
     [
-        ("leaks", 0, "The same end: nothing left behind: B holds and still watches"),
+        ("leaks", 0, "The same end: B holds and still watches"),
         ("loses", 1, "It no longer happens: the story does not fit this world: event 8 cannot"),
         ("unasked", 1, "It ends well: nothing is wrong any more."),
         ("right", 1, "It"),
@@ -151,9 +166,9 @@ def test_a_world_of_ones_own(
 
 def test_another_end(saved: Path, capsys: Captured) -> None:
     """The events fit, and something else is wrong then."""
-    change(saved, lambda content: content.update(wrong="mutual exclusion: A and B hold /l at once"))
+    change(saved, lambda content: content.update(wrong="two holders at once: A and B"))
     assert call("sim", "replay", saved) == 1
-    assert "It comes to another end: nothing left behind: " in capsys.readouterr().out
+    assert "It comes to another end: B holds and still watches " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -232,14 +247,14 @@ def test_clocks_lists_the_real_rule_and_the_weaker_ones(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """Each with its verdict and what it does wrong."""
-    one_leader = Ensemble(elections=0, breaks=0)
-    monkeypatch.setattr(sim, "Ensemble", lambda: one_leader)
+    one_leader = ClockModel(elections=0, breaks=0)
+    monkeypatch.setattr(sim, "ClockModel", lambda: one_leader)
     monkeypatch.setattr(sim, "WEAKER", WEAKER[:2])
     assert call("sim", "clocks") == 0
     told = capsys.readouterr().out
     for rule, verdict in (("RealRule", "holds"), ("Pings", "caught"), ("OneSync", "caught")):
         assert [rule, verdict] in [line.split()[:2] for line in told.splitlines()]
-    monkeypatch.setattr(sim, "Ensemble", lambda: replace(one_leader, grace=-1))
+    monkeypatch.setattr(sim, "ClockModel", lambda: replace(one_leader, grace=-1))
     assert call("sim", "clocks") == 1
 
 
@@ -256,3 +271,32 @@ def test_clocks_says_what_it_does_not_know(tmp_path: Path, capsys: Captured) -> 
     assert "do you mean TwoSyncs?" in capsys.readouterr().err
     assert call("sim", "clocks", "--png", tmp_path / "story.png") == 2
     assert "which story?" in capsys.readouterr().err
+
+
+def test_what_is_covered(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """A family's recipes under each fault, with what was found; broken and unknown by exit code."""
+    (cast, *_), faults = COVERED["semaphore"], ("", "cancel")
+    monkeypatch.setattr(sim, "COVERED", {"semaphore": (cast._replace(lives=cast.lives[:1]),)})
+    monkeypatch.setattr(sim, "FAULTS", faults)
+    assert call("sim", "coverage", "semaphore") == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == "semaphore: Semaphore, 2 leases: 1, preemptions up to 2"
+    assert [line.split()[:-3] for line in lines] == [["no", "fault"], ["cancel"]]
+    assert all("holds" in line and line.endswith(" states") for line in lines)
+    for holds, code in ((False, 1), (None, 2)):
+        found = Verdict(holds, 1, 1, 0.0, "bounds", ())
+        monkeypatch.setattr(type(cast), "under", lambda cast, fault, found=found: found)
+        assert call("sim", "coverage") == code
+    vacuous = Verdict(False, 1, 1, 0.0, "bounds", (), unmet=("somebody is granted",))
+    monkeypatch.setattr(type(cast), "under", lambda cast, fault: vacuous)
+    capsys.readouterr()
+    assert call("sim", "coverage") == 1
+    assert "VACUOUS" in capsys.readouterr().out
+
+
+def test_how_fast(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """The command prints the trials and how the work grows."""
+    monkeypatch.setattr(speed, "TRIALS", speed.TRIALS[:1])
+    monkeypatch.setattr(speed, "ENOUGH", 10)
+    assert call("sim", "speed") in (0, 1)
+    assert "3 contenders, no faults" in capsys.readouterr().out

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from ensemble_helpers import alive, eventually, need_engine, traces
 
+from tests.support.ensembles import need_engine, traces
+from tests.support.processes import alive
 from zkkit.ensemble import (
     DockerEnsemble,
     EnsembleError,
@@ -22,6 +23,7 @@ from zkkit.ensemble import (
     engine,
     ports,
 )
+from zkkit.testing import eventually
 
 pytestmark = pytest.mark.docker
 
@@ -56,10 +58,12 @@ def test_port_taken_in_the_last_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a chosen port is taken before the engine binds it, other ports are chosen."""
     with socket.create_server(("127.0.0.1", 0)) as thief:
         taken = thief.getsockname()[1]
-        real = ports.reserve_clients
-        choices = iter([[taken, taken + 1, taken + 2]])
+        real = ports.Reservation.for_clients
+        choices = iter([{1: taken, 2: taken + 1, 3: taken + 2}])
         monkeypatch.setattr(
-            ports, "reserve_clients", lambda *given: next(choices, None) or real(*given)
+            ports.Reservation,
+            "for_clients",
+            lambda *given: next(choices, None) or real(*given),
         )
         with DockerEnsemble() as ensemble:
             assert taken not in ensemble.ports.values()
@@ -144,4 +148,4 @@ def test_nothing_outlives_its_process(how: str) -> None:
             child.kill()
         child.wait(60)
         assert not alive(child.pid)
-    assert eventually(lambda: not traces(project), 60), traces(project)
+    eventually(lambda: not traces(project), 60, otherwise=lambda: traces(project))

@@ -94,10 +94,12 @@ def test_socket_without_an_engine_behind_it(
 def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     """A socket we may not use is told apart from one that is not there."""
 
-    def refuse(where: str) -> socket.socket:
-        raise PermissionError(13, "Permission denied")
+    class Refused(socket.socket):
+        def connect(self, address: object) -> None:
+            raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(engine, "_socket", refuse)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///var/run/docker.sock")
+    monkeypatch.setattr(socket, "socket", Refused)
     with pytest.raises(EngineMissing, match=r"(?s)no permission.*usermod -aG docker"):
         engine.connect()
 
@@ -148,7 +150,7 @@ def broken_off(request: FakeEngine) -> None:
 
 def silent(request: FakeEngine) -> None:
     """As an engine does that waits for a registry which never answers."""
-    threading.Event().wait(2)
+    threading.Event().wait(1)
     request.close_connection = True
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ensemble_helpers import need_engine
 
+from tests.support.ensembles import need_engine
 from zkkit.ensemble import engine
 
 ROOT = Path(__file__).parents[2]

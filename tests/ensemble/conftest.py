@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.ensembles import BACKENDS, need_engine
 from zkkit.ensemble import DockerEnsemble, Ensemble, LocalEnsemble
-
-sys.path.insert(0, str(Path(__file__).parent))
-from ensemble_helpers import BACKENDS, need_engine
 
 
 @pytest.fixture(scope="session", params=BACKENDS)

@@ -7,12 +7,13 @@ import socket
 import time
 
 import pytest
-from ensemble_helpers import eventually, listeners
 from kazoo.client import KazooClient
 
 import zkkit
+from tests.support.processes import listeners
 from zkkit import ReentrantLock
 from zkkit.ensemble import Ensemble, EnsembleError, NoLeader, base
+from zkkit.testing import eventually
 
 SESSION_TIMEOUT = 4.0
 
@@ -176,7 +177,9 @@ def test_paused_node_is_silent_and_resumed_serves(breakable: Ensemble) -> None:
     assert breakable.four_letter(node, "ruok") == "imok"
 
 
-@pytest.mark.parametrize("paused", [False, True], ids=["running", "paused"])
+@pytest.mark.parametrize(
+    "paused", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["running", "paused"]
+)
 def test_data_survives_a_restart(paused: bool, breakable: Ensemble, zk_path: str) -> None:
     """What was written before a node is ended and started is there afterwards."""
     client = KazooClient(breakable.hosts)
@@ -196,6 +199,7 @@ def test_data_survives_a_restart(paused: bool, breakable: Ensemble, zk_path: str
     client.close()
 
 
+@pytest.mark.slow  # as after the restart of one, above
 def test_data_in_memory_survives_the_death_of_all(breakable: Ensemble, zk_path: str) -> None:
     """Killed all at once and started again, the servers still know what was written."""
     client = KazooClient(breakable.hosts)
@@ -233,7 +237,8 @@ def test_without_a_majority_there_is_no_leader(breakable: Ensemble) -> None:
 # --- cutting and healing ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("whom", [pytest.param("leader", marks=pytest.mark.slow), "follower"])
+@pytest.mark.slow  # the sync limit, five seconds
+@pytest.mark.parametrize("whom", ["leader", "follower"])
 def test_cut_node_is_alone_and_the_others_go_on(whom: str, breakable: Ensemble) -> None:
     """Cut off, a node soon serves nobody; the others have a leader within seconds."""
     old = breakable.leader()

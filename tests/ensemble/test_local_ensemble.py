@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ensemble_helpers import PATIENCE, alive, eventually, free_port, listeners
 
+from tests.support.processes import alive, free_port, listeners
 from zkkit.ensemble import (
     EnsembleError,
     JavaMissing,
@@ -25,6 +25,7 @@ from zkkit.ensemble import (
     ZooKeeperMissing,
     ports,
 )
+from zkkit.testing import eventually
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,15 @@ def test_description_names_java_and_directory(zk_ensemble: LocalEnsemble) -> Non
     assert about["relays"] is True
 
 
+def test_what_an_ensemble_that_was_not_started_is_asked_for() -> None:
+    """It has nothing to describe, and nobody can be told to fly."""
+    ensemble = LocalEnsemble(1)
+    with pytest.raises(EnsembleError, match="not running"):
+        ensemble.describe()
+    with pytest.raises(EnsembleError, match="nobody can 'fly' a node: there are kill"):
+        ensemble.order("fly", 1)
+
+
 def test_kill_ends_the_process_and_pause_keeps_it() -> None:
     """A killed node has no process and gets another; a paused one keeps its own."""
     with LocalEnsemble(1) as ensemble:
@@ -76,6 +86,7 @@ def test_kill_ends_the_process_and_pause_keeps_it() -> None:
         assert eventually(lambda: ensemble.status()[0].state == "killed")
 
 
+@pytest.mark.slow  # servers of another kind, for one refusal
 def test_without_relays_nothing_can_be_cut() -> None:
     """For measuring, servers may talk to each other directly; then a cut is refused."""
     with LocalEnsemble(relays=False) as ensemble:
@@ -142,9 +153,13 @@ def test_lost_race_for_a_port_is_run_again(monkeypatch: pytest.MonkeyPatch) -> N
     """If a chosen port is taken before the server binds it, other ports are chosen."""
     with socket.create_server(("127.0.0.1", 0)) as thief:
         taken = thief.getsockname()[1]
-        choices = iter([[[taken, free_port(), free_port()]]])
-        real = ports.reserve
-        monkeypatch.setattr(ports, "reserve", lambda *given: next(choices, None) or real(*given))
+        choices = iter([{1: taken}])
+        real = ports.Reservation.for_clients
+        monkeypatch.setattr(
+            ports.Reservation,
+            "for_clients",
+            lambda *given: next(choices, None) or real(*given),
+        )
         with LocalEnsemble(1) as ensemble:
             assert ensemble.ports[1] != taken
             assert ensemble.leader() == 1
@@ -156,6 +171,7 @@ def test_lost_race_for_a_port_is_run_again(monkeypatch: pytest.MonkeyPatch) -> N
         ({"size": 0}, "at least one"),
         ({"medium": "paper"}, "paper"),
         ({"size": 3, "client_ports": [2181]}, "3 client_ports"),
+        ({"size": 1, "client_ports": [70000]}, "70000 is no port"),
     ],
 )
 def test_nonsense_is_refused_at_once(wrong: dict[str, object], says: str) -> None:
@@ -247,7 +263,15 @@ def gone(pids: list[int], directory: Path) -> bool:
     return not any(map(alive, pids)) and not list(directory.iterdir())
 
 
-@pytest.mark.parametrize("how", [(), ("pause",), ("fork",)], ids=["plain", "paused", "forked"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param((), marks=pytest.mark.slow),
+        ("pause",),
+        pytest.param(("fork",), marks=pytest.mark.slow),
+    ],
+    ids=["plain", "paused", "forked"],
+)
 def test_nothing_outlives_a_killed_parent(how: tuple[str, ...], tmp_path: Path) -> None:
     """kill -9 of the parent ends its servers, paused ones too, and removes their data."""
     process, pids = child(tmp_path, *how)
@@ -265,7 +289,7 @@ def test_nothing_outlives_a_killed_parent(how: tuple[str, ...], tmp_path: Path) 
 def test_leaving_without_stop_stops(tmp_path: Path) -> None:
     """A script that ends without stop() has its servers gone when it is gone itself."""
     process, pids = child(tmp_path, "leave")
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=15)
     assert process.returncode == 0
     assert gone(pids, tmp_path)
 
@@ -276,7 +300,7 @@ def test_interrupt_in_the_terminal_does_not_reach_the_servers(tmp_path: Path) ->
     guardians = {os.getpgid(pid) for pid in pids}
     assert os.getpgid(process.pid) not in guardians
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=15)
     assert gone(pids, tmp_path)
 
 

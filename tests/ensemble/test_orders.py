@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from zkkit.cli import main
-from zkkit.ensemble import standing
+from zkkit.ensemble import kept
 from zkkit.ensemble.base import NodeStatus
 
 
@@ -22,7 +22,7 @@ def _up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("ZKKIT_STATE", str(state))
         assert run("up", "--backend", "local") == 0
         yield state
-        standing.down()
+        kept.down()
 
 
 def run(*words: str) -> int:
@@ -31,7 +31,7 @@ def run(*words: str) -> int:
 
 
 def nodes() -> list[NodeStatus]:
-    return standing.find().servers.status()
+    return kept.find().servers.status()
 
 
 def in_state(state: str) -> list[int]:
@@ -45,17 +45,18 @@ def tells_who_leads(said: str) -> bool:
     return led
 
 
+@pytest.mark.slow
 def test_after_cut_leader_status_tells_of_the_election_and_heal_means_the_cut_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The cut node only believes that it leads; `heal leader` is refused, `heal` puts it back."""
-    old = standing.find().servers.leader()
+    old = kept.find().servers.leader()
     assert run("cut", "leader") == 0
     if not tells_who_leads(capsys.readouterr().out):  # for five seconds
         assert run("status") == 0
         said = capsys.readouterr().out
         assert tells_who_leads(said) or "believes: leader" in said
-    assert standing.find().servers.leader() != old  # waits until the election is over
+    assert kept.find().servers.leader() != old  # waits until the election is over
     assert run("status") == 0
     assert tells_who_leads(capsys.readouterr().out)
     with pytest.raises(SystemExit) as ended:
@@ -73,13 +74,17 @@ def test_after_cut_leader_status_tells_of_the_election_and_heal_means_the_cut_on
 
 
 @pytest.mark.parametrize(
-    ("breaking", "state", "mending"), [("kill", "killed", "restart"), ("pause", "paused", "resume")]
+    ("breaking", "state", "mending"),
+    [
+        pytest.param("kill", "killed", "restart", marks=pytest.mark.slow),
+        ("pause", "paused", "resume"),
+    ],
 )
 def test_what_was_the_leader_is_mended_without_a_name(
     breaking: str, state: str, mending: str
 ) -> None:
     """As with `heal`, so with the other orders that mend: `leader` is another node by then."""
-    old = standing.find().servers.leader()
+    old = kept.find().servers.leader()
     assert run(breaking, "leader") == 0
     assert in_state(state) == [old]
     with pytest.raises(SystemExit):
@@ -122,12 +127,12 @@ def test_up_with_other_options_says_that_one_is_up(
     options: tuple[str, str], difference: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It exits 2 and names the difference; the one that is up stays as it is."""
-    before = standing.find().hosts
+    before = kept.find().hosts
     assert run("up", *options) == 2
     said = capsys.readouterr().err
     assert difference in said and "zkkit ensemble down" in said
     assert "Starting" not in said
-    assert standing.find().hosts == before
+    assert kept.find().hosts == before
 
 
 def test_up_with_the_same_options_finds_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from ensemble_helpers import free_port
 
+from tests.support.processes import free_port
 from zkkit.ensemble.relay import Relay
 
 QUIET = 0.2  # seconds without a byte that stand for "nothing comes"

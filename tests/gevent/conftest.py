@@ -1,6 +1,6 @@
-"""Runs the lock suite on gevent in a process of its own, beside the other tests: they all wait most
-of the time, so the waiting overlaps. It starts with the first test; the tests that ask how it ended
-come last, and its slowest are shown with everybody's."""
+"""Runs the tests of recipes on gevent in a process of its own, beside the other tests: they all
+wait most of the time, so the waiting overlaps. It starts with the first test; the tests that ask
+how it ended come last, and its slowest are shown with everybody's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from tempfile import TemporaryFile
 import pytest
 
 HERE = Path(__file__).parent
-LOCKS = HERE.parent / "locks"
+FAMILIES = [
+    str(HERE.parent / name)
+    for name in ("locks", "elections", "barriers", "counters", "watchers", "caches")
+]
+"""The directories of tests that run on every front: a new family of recipes adds its own."""
+
 PATIENCE = 450.0
 """Seconds; from the moment on when nothing else is left to do."""
 
@@ -27,13 +32,13 @@ PATCHED = (
 
 
 class Suite:
-    """The lock suite in a process that is patched from its first line, on its own servers."""
+    """The tests of recipes in a process that is patched from its first line, on its own servers."""
 
     def __init__(self, marks: str) -> None:
         self._output = TemporaryFile()  # noqa: SIM115  (closed at the end of the session)
         options = ("-q", "-p", "no:cacheprovider", "--durations=10", "--durations-min=0.5")
         self._process = subprocess.Popen(
-            [sys.executable, "-c", PATCHED, str(LOCKS), "-m", marks, *options],
+            [sys.executable, "-c", PATCHED, *FAMILIES, "-m", marks, *options],
             env={**os.environ, "ZKKIT_TEST_FRONTS": "gevent"},
             cwd=HERE.parent.parent,
             stdin=subprocess.DEVNULL,
@@ -69,7 +74,7 @@ SUITES = pytest.StashKey[dict[str, Suite]]()
 
 
 def _marks(item: pytest.Item) -> str | None:
-    """Which of the lock suite's tests this one asks about, if it does."""
+    """Which of the recipes' tests this one asks about, if it does."""
     here = item.path.parent == HERE and isinstance(item, pytest.Function)
     return item.callspec.params["suite"] if here and hasattr(item, "callspec") else None
 
@@ -88,7 +93,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture
 def suite(request: pytest.FixtureRequest) -> Iterator[Suite]:
-    """The lock suite on gevent, under way since the first test."""
+    """The tests of recipes on gevent, under way since the first test."""
     yield request.config.stash[SUITES][request.param]
 
 
@@ -96,7 +101,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     for marks, suite in config.stash.get(SUITES, {}).items():
-        terminalreporter.section(f"slowest of the lock suite on gevent ({marks})")
+        terminalreporter.section(f"slowest of the recipes on gevent ({marks})")
         for line in suite.slowest:
             terminalreporter.write_line(line)
 

@@ -1,4 +1,4 @@
-"""The lock suite on gevent, in a process that is patched from its first line."""
+"""The tests of recipes on gevent, in a process that is patched from its first line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
     indirect=["suite"],
     ids=["everyday", "slow"],
 )
-def test_the_lock_suite_passes_on_gevent(suite: Any, at_least: int) -> None:
-    """Every test of the lock suite that is not for another front passes on greenlets."""
+def test_the_recipes_pass_on_gevent(suite: Any, at_least: int) -> None:
+    """Every test of a recipe that is not for another front passes on greenlets."""
     code = suite.wait()
     print(suite.said[-12000:])
     assert code == 0

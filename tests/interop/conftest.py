@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.interop.sides import KazooActor, PythonActor
+from tests.support.ensembles import watchers
 from zkkit.bench.peers.curator import CuratorPeer, JavaActor
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.ensemble import LocalEnsemble
-
-sys.path.insert(0, str(Path(__file__).parent))
-from sides import KazooActor, PythonActor, eventually
+from zkkit.testing import eventually
 
 _numbers = itertools.count(1)
 
@@ -80,9 +78,4 @@ def order(
 def awaited(zk_ensemble: LocalEnsemble) -> Callable[[str], bool]:
     """Whether somebody comes to watch a node's data: who does has looked, and waits for it."""
 
-    def look(path: str) -> bool:
-        return any(
-            path in zk_ensemble.four_letter(node, "wchp").splitlines() for node in zk_ensemble.nodes
-        )
-
-    return lambda path: bool(eventually(lambda: look(path)))
+    return lambda path: eventually(lambda: watchers(zk_ensemble, path) > 0)

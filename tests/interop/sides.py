@@ -1,7 +1,7 @@
 """The sides that share a path: zkkit and kazoo, driven like the peer in the JVM.
 
 Every actor is a session and a thread of its own. A lock of any side can be asked the same things
-as `zkkit.bench.peers.curator.JavaLock`, so one test serves both directions.
+as `zkkit.bench.peers.java_things.JavaLock`, so one test serves both directions.
 """
 
 from __future__ import annotations
@@ -16,22 +16,35 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
 
 import zkkit
-from zkkit import Lock, MultiLock, ReadWriteLock, ReentrantLock, Semaphore, SharedCount
+from tests.interop.python_things import (
+    PythonAtomic,
+    PythonBarrier,
+    PythonCache,
+    PythonDoubleBarrier,
+    PythonLatch,
+    PythonSelector,
+    PythonShared,
+)
+from zkkit import (
+    AtomicInt,
+    AtomicLong,
+    Cache,
+    ChildrenCache,
+    Lock,
+    MultiLock,
+    ReadWriteLock,
+    ReentrantLock,
+    Semaphore,
+    SharedCount,
+    SharedValue,
+)
 from zkkit.bench.peers.curator import PeerFailed
-from zkkit.bench.peers.rounds import Plan, Round, contend, contend_all
-from zkkit.check.overlap import Held
+from zkkit.bench.peers.rounds import Round, RoundsPlan, contend, contend_all
+from zkkit.check.overlap import HoldInterval
 from zkkit.errors import NoNode
 from zkkit.steps import Children, Sync, Together
 
 PATIENCE = 20.0
-
-
-def eventually(question: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Ask until the answer is true; gives the last answer."""
-    deadline = time.monotonic() + seconds
-    while not (answer := question()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return answer
 
 
 class ThreadedLock:
@@ -50,7 +63,7 @@ class ThreadedLock:
     def release(self) -> None:
         self._thread.submit(self.lock.release).result(PATIENCE)
 
-    def begin_contend(self, plan: Plan) -> Callable[[], list[Round]]:
+    def begin_contend(self, plan: RoundsPlan) -> Callable[[], list[Round]]:
         return self._thread.submit(contend, self.lock.acquire, self.lock.release, plan).result
 
     def _acquire(self, timeout: float | None) -> bool:
@@ -88,6 +101,9 @@ class PythonActor(Threaded):
     def session_id(self) -> int:
         return self.session.session_id
 
+    def password(self) -> bytes:
+        return bytes(self.session.kazoo.client_id[1])
+
     def of(self, lock: Any) -> PythonLock:
         return PythonLock(self.thread, lock)
 
@@ -116,6 +132,48 @@ class PythonActor(Threaded):
 
     def set_count(self, path: str, value: int) -> None:
         SharedCount(self.session, path).set(value)
+
+    def latch(self, path: str) -> PythonLatch:
+        return PythonLatch(self.session, path, self.name)
+
+    def selector(self, path: str, *, auto_requeue: bool = False) -> PythonSelector:
+        return PythonSelector(self.session, path, self.name, auto_requeue=auto_requeue)
+
+    def barrier(self, path: str) -> PythonBarrier:
+        return PythonBarrier(self.thread, zkkit.Barrier(self.session, path))
+
+    def double_barrier(
+        self, path: str, members: int, layout: str = "curator"
+    ) -> PythonDoubleBarrier:
+        barrier = zkkit.DoubleBarrier(self.session, path, members, layout=layout)
+        return PythonDoubleBarrier(self.thread, barrier)
+
+    def shared_count(self, path: str, seed: int = 0) -> PythonShared:
+        return PythonShared(SharedCount(self.session, path, seed=seed))
+
+    def shared_value(self, path: str, seed: bytes = b"") -> PythonShared:
+        return PythonShared(SharedValue(self.session, path, seed=seed))
+
+    def atomic_long(self, path: str) -> PythonAtomic:
+        return PythonAtomic(self.thread, AtomicLong(self.session, path))
+
+    def atomic_int(self, path: str) -> PythonAtomic:
+        return PythonAtomic(self.thread, AtomicInt(self.session, path))
+
+    def cache(self, path: str) -> PythonCache:
+        return PythonCache(Cache(self.session, path))
+
+    def children_cache(self, path: str) -> PythonCache:
+        return PythonCache(ChildrenCache(self.session, path, start_mode="post_initialized"))
+
+    def create(self, path: str, data: bytes = b"") -> None:
+        self.session.create(path, data, make_parents=True)
+
+    def set(self, path: str, data: bytes) -> None:
+        self.session.set(path, data)
+
+    def delete(self, path: str) -> None:
+        self.session.delete(path)
 
     def names(self, path: str) -> tuple[str, ...]:
         """The children as the leader has them; none where there is no node (a container is reaped
@@ -183,19 +241,21 @@ def line_of(lock: Any) -> tuple[str, ...]:
 # --- contention, and what must never show in it -------------------------------------------
 
 
-def holds_of(locks: Sequence[Any], *, rounds: int, hold_ms: float = 1.0) -> list[list[Held]]:
+def holds_of(
+    locks: Sequence[Any], *, rounds: int, hold_ms: float = 1.0
+) -> list[list[HoldInterval]]:
     """Let all locks contend at once; the holds of each, as if all were of one lock."""
     start = time.monotonic_ns() + 20_000_000
-    plan = Plan(start, rounds=rounds, hold_ns=int(hold_ms * 1e6))
+    plan = RoundsPlan(start, rounds=rounds, hold_ns=int(hold_ms * 1e6))
     found = contend_all(locks, plan)
     assert [len(each) for each in found] == [rounds] * len(locks)
     return [
-        [Held(f"contender {number}", "", r.acquired_ns, r.released_ns) for r in each]
+        [HoldInterval(f"contender {number}", "", r.acquired_ns, r.released_ns) for r in each]
         for number, each in enumerate(found)
     ]
 
 
-def holds_inside(holders: Sequence[Any], other: Any) -> list[Held]:
+def holds_inside(holders: Sequence[Any], other: Any) -> list[HoldInterval]:
     """Let the holders hold, and another one come and go meanwhile. Only a broken lock lets it."""
     for holder in holders:
         assert holder.acquire(timeout=PATIENCE)
@@ -204,14 +264,14 @@ def holds_inside(holders: Sequence[Any], other: Any) -> list[Held]:
     ended = time.monotonic_ns()
     for holder in holders:
         holder.release()
-    return [*within, *(Held(f"holder {n}", "", began, ended) for n in range(len(holders)))]
+    return [*within, *(HoldInterval(f"holder {n}", "", began, ended) for n in range(len(holders)))]
 
 
-def together(*holds: Iterable[Held]) -> list[Held]:
+def together(*holds: Iterable[HoldInterval]) -> list[HoldInterval]:
     return [held for each in holds for held in each]
 
 
-def most_at_once(holds: Iterable[Held]) -> int:
+def most_at_once(holds: Iterable[HoldInterval]) -> int:
     """How many held at the same time, at most."""
     changes = [(held.acquired_ns, 1) for held in holds] + [(h.released_ns, -1) for h in holds]
     inside = most = 0

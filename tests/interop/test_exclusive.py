@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sides import eventually, holds_inside, holds_of, line_of, together
 
+from tests.interop.sides import holds_inside, holds_of, line_of, together
 from zkkit.bench.peers.curator import PeerFailed
 from zkkit.check.overlap import overlaps
 from zkkit.errors import NoNode
-from zkkit.recipes.locks.linelock import LineLock
-from zkkit.recipes.locks.rules import first_in_line
+from zkkit.recipes.locks import reentrant
+from zkkit.testing import eventually
 
 pytestmark = pytest.mark.interop
 
@@ -39,10 +39,10 @@ def test_never_both(python, java, open_lock):
     assert overlaps(together(*holds_of(locks, rounds=12))) == []
 
 
-def test_a_lock_of_another_name_is_caught(python, java, zk_path):
+def test_a_lock_of_another_name_is_caught(python, java, zk_path, monkeypatch):
     """The broken twin: its nodes are called `lok-`, so the two languages do not see each other."""
-    actor, names = python(), {"kind": "lok-", "kinds": ("lok-",)}
-    misnamed = actor.of(LineLock(actor.session, zk_path, rule=first_in_line, **names))
+    monkeypatch.setattr(reentrant, "KIND", "lok-")
+    misnamed = python().mutex(zk_path)
     assert overlaps(holds_inside([java().mutex(zk_path)], misnamed))
 
 
@@ -104,7 +104,7 @@ def test_who_gives_up_leaves_the_line(order, open_lock, python, zk_path):
     assert granted.result(20)
     third.release()
     looker = python()
-    assert eventually(lambda: not leaves(looker, zk_path)), leaves(looker, zk_path)
+    eventually(lambda: not leaves(looker, zk_path), otherwise=lambda: leaves(looker, zk_path))
 
 
 def leaves(looker: Any, path: str) -> list[str]:
@@ -134,7 +134,7 @@ def test_a_holder_is_asked_to_give_way(order, zk_path, kind):
     asked = lock.make_revocable()
     assert lock.acquire()
     (node,) = lock.participants()
-    assert eventually(lambda: told(asker, node)), "a revocable lock's node is empty"
+    eventually(lambda: told(asker, node), otherwise=lambda: "a revocable lock's node is empty")
     assert not asked.is_set()
     asker.revoke(node)
     assert asked.wait(20)

@@ -7,23 +7,22 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from sides import eventually
 
+from tests.support.processes import alive
 from zkkit.bench.peers import curator_jars
 from zkkit.bench.peers.curator import CuratorPeer, PeerFailed
 from zkkit.bench.peers.curator_jars import (
-    SOURCE,
     Curator,
     CuratorMissing,
     compiled,
     find_curator,
 )
-from zkkit.bench.peers.rounds import Plan, contend_all
+from zkkit.bench.peers.rounds import RoundsPlan, contend_all
 from zkkit.ensemble.install import Java
 from zkkit.errors import ZkkitError
+from zkkit.testing import eventually
 
 pytestmark = pytest.mark.interop
 
@@ -41,13 +40,15 @@ def test_contending_by_rounds_and_by_time(java, zk_path):
     """So many rounds, or until a time: four times each, in order, none asked for too late."""
     locks = [java().mutex(zk_path) for _ in range(2)]
     start = time.monotonic_ns()
-    for rounds in contend_all(locks, Plan(start, rounds=3)):
+    for rounds in contend_all(locks, RoundsPlan(start, rounds=3)):
         assert len(rounds) == 3
         assert [start] + [t for each in rounds for t in each] == sorted(
             [start] + [t for each in rounds for t in each]
         )
     until = time.monotonic_ns() + 200_000_000
-    for rounds in contend_all(locks, Plan(time.monotonic_ns(), until_ns=until, hold_ns=1_000_000)):
+    for rounds in contend_all(
+        locks, RoundsPlan(time.monotonic_ns(), until_ns=until, hold_ns=1_000_000)
+    ):
         assert rounds and all(each.asked_ns < until for each in rounds)
         assert all(each.released_ns - each.acquired_ns >= 1_000_000 for each in rounds)
 
@@ -88,8 +89,8 @@ def test_closing_ends_it(peer, zk_hosts):
     """After closing there is no process, and what is asked then fails at once."""
     with CuratorPeer(zk_hosts) as own:
         actor = own.actor("one")
-        assert running(own.pid)
-    assert not running(own.pid)
+        assert alive(own.pid)
+    assert not alive(own.pid)
     own.close()
     with pytest.raises(PeerFailed, match="has ended"):
         actor.clock_ns()
@@ -130,47 +131,41 @@ def test_it_ends_when_its_parent_is_killed(peer, python, zk_hosts, zk_path, how)
     try:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        assert running(pid)
+        assert alive(pid)
         parent.kill()
         parent.wait()
-        assert eventually(lambda: not running(pid))
+        assert eventually(lambda: not alive(pid))
     finally:
         os.killpg(parent.pid, signal.SIGKILL) if how == "forked" else parent.kill()
         parent.communicate()
 
 
-def running(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 COMPILER = """#!/bin/sh
-# A compiler that is quick: --release 11 -cp JARS -d INTO SOURCE
-if grep -q nonsense "$7"; then echo "$7:1: error: nonsense" >&2; exit 1; fi
+# A compiler that is quick: --release 11 -cp JARS -d INTO SOURCES
+if grep -q nonsense "$7" "$8"; then echo "$7:1: error: nonsense" >&2; exit 1; fi
 mkdir -p "$6" && date +%N > "$6/CuratorPeer.class"
 """
 
 
 def test_compiled_once_for_each_source(tmp_path, monkeypatch):
-    """Into the cache; again when the source has changed; a source that is wrong is said."""
+    """Into the cache; again when a source has changed; a source that is wrong is said."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    compiler, source = tmp_path / "javac", tmp_path / SOURCE.name
+    compiler = tmp_path / "javac"
+    main, other = tmp_path / "CuratorPeer.java", tmp_path / "Locks.java"
     compiler.write_text(COMPILER)
     compiler.chmod(0o755)
     curator = Curator(Java(tmp_path / "java", "17"), compiler, "5.4.0", (tmp_path / "a.jar",))
-    source.write_text("class CuratorPeer { }")
-    first = compiled(curator, source)
+    main.write_text("class CuratorPeer { }")
+    other.write_text("class Locks { }")
+    first = compiled(curator, tmp_path)
     made = (first / "CuratorPeer.class").read_text()
-    assert compiled(curator, source) == first
+    assert compiled(curator, tmp_path) == first
     assert (first / "CuratorPeer.class").read_text() == made
-    source.write_text("class CuratorPeer { } // changed")
-    assert compiled(curator, source) != first
-    source.write_text("class CuratorPeer { nonsense }")
+    other.write_text("class Locks { } // changed")
+    assert compiled(curator, tmp_path) != first
+    other.write_text("class Locks { nonsense }")
     with pytest.raises(ZkkitError, match=r"does not compile against Curator 5(.|\n)*1: error"):
-        compiled(curator, source)
+        compiled(curator, tmp_path)
     assert len(list((tmp_path / "zkkit").iterdir())) == 2, "nothing half made is left"
 
 

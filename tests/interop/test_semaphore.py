@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from sides import eventually, holds_inside, holds_of, line_of, most_at_once, together
 
-from zkkit.recipes.locks.leases import _Attempt
+from tests.interop.sides import holds_inside, holds_of, line_of, most_at_once, together
+from zkkit.recipes.locks.leases import LeaseAttempt
 from zkkit.steps import Script
+from zkkit.testing import eventually
 
 pytestmark = pytest.mark.interop
 
@@ -33,7 +34,7 @@ def always(_: object) -> Script[bool]:
 def test_leases_out_of_turn_let_nobody_in(python, java, zk_path, monkeypatch, limit):
     """Python creates its lease together with its place in line every time, whoever is ahead: Java,
     which counts leases, is held up by those and comes to its turn."""
-    monkeypatch.setattr(_Attempt, "_hopeful", always)
+    monkeypatch.setattr(LeaseAttempt, "_optimistic", always)
     locks = [actor().semaphore(zk_path, limit) for actor in (python, java, python, java)]
     assert most_at_once(together(*holds_of(locks, rounds=8, hold_ms=2))) <= limit
     looker = python()

@@ -17,10 +17,11 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
-from ensemble_helpers import answers, eventually, free_port, processes_with
 from kazoo.client import KazooClient
 
+from tests.support.processes import answers, free_port, processes_with
 from zkkit.bench.designs import EXCLUSIVE
+from zkkit.testing import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "loadtests" / "locks.py"
@@ -162,9 +163,9 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
 
 @pytest.mark.parametrize(
     "design",
-    # Seen from here the two that wake a crowd differ in nothing but their name.
+    # Seen from here they differ in nothing but their name.
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "children-watch" else [])
+        pytest.param(name, marks=[] if name == "sequential" else [pytest.mark.slow])
         for name in EXCLUSIVE
     ],
 )
@@ -188,13 +189,15 @@ def test_a_run_measures_and_holds(
     assert run["server_fires"] == pytest.approx(run["fires"], rel=0.1, abs=10)
     home = locust.results / f"load-{design}" / "latest"
     assert {"report.html", "load.png", "server-metrics.json"} <= set(os.listdir(home))
+    metrics = json.loads((home / "server-metrics.json").read_text())
+    assert len(metrics["before"]) == len(metrics["after"]) == 3
     assert children(zk_path) == []
 
 
+@pytest.mark.slow  # users that come, work and are ended
 @pytest.mark.parametrize(
     "strike",
-    # Both lead to the same shutdown of locust.
-    [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)],
+    [signal.SIGINT, signal.SIGTERM],
     ids=["ctrl-c", "sigterm"],
 )
 def test_an_interrupted_run_is_unknown_leaves_no_contender_and_prints_the_table(
@@ -209,7 +212,7 @@ def test_an_interrupted_run_is_unknown_leaves_no_contender_and_prints_the_table(
         *("-u", "20", "-r", "50", "-t", "60", "--hold-ms", "2"),
     )
     read_until(process, "step begins: 20 users")
-    assert eventually(lambda: len(children(zk_path)) >= 15), "the users do not contend"
+    eventually(lambda: len(children(zk_path)) >= 15, otherwise=lambda: "the users do not contend")
     process.send_signal(strike)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
@@ -220,6 +223,7 @@ def test_an_interrupted_run_is_unknown_leaves_no_contender_and_prints_the_table(
     assert locust.document("load-sequential")["verdict"] == "unknown"
 
 
+@pytest.mark.slow  # another moment of the interrupt above
 def test_an_interrupt_while_users_come_leaves_no_contender(
     locust: Locust, zk_hosts: str, zk_path: str, children: Any
 ) -> None:
@@ -236,6 +240,7 @@ def test_an_interrupt_while_users_come_leaves_no_contender(
     assert "Unknown: the test was interrupted" in said and "Traceback" not in said
 
 
+@pytest.mark.slow  # another moment, with servers of its own
 @pytest.mark.parametrize("mode", ["--headless", "--autostart"])
 def test_an_interrupt_while_its_servers_start_leaves_no_process(locust: Locust, mode: str) -> None:
     """Whether they are up by then or not: unknown, exit 2, and they are ended."""
@@ -251,6 +256,7 @@ def test_an_interrupt_while_its_servers_start_leaves_no_process(locust: Locust, 
     assert eventually(lambda: locust.left() == [], 60), locust.left()
 
 
+@pytest.mark.slow  # another moment, before anything is there
 def test_an_interrupt_before_the_start_is_a_sentence(locust: Locust) -> None:
     """Ctrl-C before locust has anything to stop says unknown too, without a traceback."""
     process = locust.start("--headless", locustfile=SLOW_TO_LOAD)
@@ -261,6 +267,7 @@ def test_an_interrupt_before_the_start_is_a_sentence(locust: Locust) -> None:
     assert "the verdict is unknown" in said and "Traceback" not in said
 
 
+@pytest.mark.slow  # the page is locust's own; what it starts and ends is tested headless
 def test_the_page_takes_a_connect_string_and_its_stop_button_ends_a_test(
     locust: Locust, zk_hosts: str, zk_path: str, children: Any
 ) -> None:
@@ -352,6 +359,7 @@ def test_a_user_struck_by_a_timeout_keeps_no_contender(
     assert children(zk_path) == []
 
 
+@pytest.mark.slow  # a connect's whole patience; tests/cli shows the sentence
 def test_servers_that_are_not_there_are_one_sentence(locust: Locust) -> None:
     """Unreachable hosts end the test with 2 and a sentence, before any user has started."""
     code, said = locust.run("-H", "127.0.0.1:1", "-u", "20", "-r", "50", "-t", "5")
@@ -364,11 +372,14 @@ def test_servers_that_are_not_there_are_one_sentence(locust: Locust) -> None:
     ("arguments", "word"),
     [
         (("--design", "fair"), "herd"),
-        (("--ensemble", "dokker"), "dokker"),
-        (("--hold-ms", "-3"), "0 to 10000 milliseconds"),
-        (("--steps", "3,many"), "3,many"),
-        (("-H", "dokker"), "dokker"),
-        (("-H", "local", "--ensemble", "local"), "give one of them"),
+        # Each takes a process; test_options.py has them all in this one.
+        pytest.param(("--ensemble", "dokker"), "dokker", marks=pytest.mark.slow),
+        pytest.param(("--hold-ms", "-3"), "0 to 10000 milliseconds", marks=pytest.mark.slow),
+        pytest.param(("--steps", "3,many"), "3,many", marks=pytest.mark.slow),
+        pytest.param(("-H", "dokker"), "dokker", marks=pytest.mark.slow),
+        pytest.param(
+            ("-H", "local", "--ensemble", "local"), "give one of them", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_wrong_flag_is_a_sentence(locust: Locust, arguments: tuple[str, ...], word: str) -> None:
@@ -379,7 +390,14 @@ def test_a_wrong_flag_is_a_sentence(locust: Locust, arguments: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--processes", "2"), ("--processes", "-1"), ("--master",), ("--worker",)]
+    "arguments",
+    [
+        ("--processes", "2"),
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (("--processes", "-1"), ("--master",), ("--worker",))
+        ),
+    ],
 )
 def test_several_processes_are_refused_before_there_are_any(
     locust: Locust, arguments: tuple[str, ...]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loadtests.__main__ import order
-from loadtests.options import Wanted, WrongOption, ensemble
+from loadtests.experiment import order
+from loadtests.options import LoadOptions, WrongOption, ensemble
 
 
 def given(**changes: Any) -> Namespace:
@@ -53,18 +53,18 @@ def test_a_misspelt_ensemble_is_no_host(value: str) -> None:
 )
 def test_the_host_of_the_page_names_the_servers(changes: dict[str, str], where: str) -> None:
     """What the field Host says is taken; empty, what the command line said; else our own."""
-    assert Wanted.of(given(**changes)).ensemble == where
+    assert LoadOptions.of(given(**changes)).ensemble == where
 
 
 def test_users_are_one_step_without_an_end() -> None:
     """Plain -u gives one step, held until somebody stops it."""
-    wanted = Wanted.of(given())
+    wanted = LoadOptions.of(given())
     assert (wanted.steps, wanted.seconds) == ((7,), None)
 
 
 def test_several_steps_have_a_time_even_if_none_was_said() -> None:
     """With two steps the first must end, or the second would never come."""
-    wanted = Wanted.of(given(steps="2, 4"))
+    wanted = LoadOptions.of(given(steps="2, 4"))
     assert wanted.steps == (2, 4) and wanted.seconds is not None
 
 
@@ -84,12 +84,12 @@ def test_several_steps_have_a_time_even_if_none_was_said() -> None:
 def test_what_the_page_sends_is_checked_too(changes: dict[str, Any], word: str) -> None:
     """locust does not check a form's fields; we do, and the sentence names the wrong value."""
     with pytest.raises(WrongOption, match=word):
-        Wanted.of(given(**changes))
+        LoadOptions.of(given(**changes))
 
 
 def test_the_command_asks_for_the_same_again() -> None:
     """The command in a report has all that mattered to the run."""
-    command = Wanted.of(given(steps="2,4", run_time=9, host="zk1:2181")).command
+    command = LoadOptions.of(given(steps="2,4", run_time=9, host="zk1:2181")).command
     assert "--design herd" in command and "--steps 2,4" in command
     assert "-H zk1:2181" in command and "-t 9" in command
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
-from loadtests import page, picture, results, words
-from loadtests.figures import Window, figure
+from loadtests import picture, words
+from loadtests.experiment import EXPERIMENT
+from loadtests.figures import StepFigure, Window, figure
+from loadtests.results import LoadOutcome, LoadPlan, LoadResults
 from loadtests.turns import Turns
-from zkkit.bench.machine import Cpu
-from zkkit.bench.verdict import Judgement, Verdict
+from zkkit.bench.experiment import head_of
+from zkkit.bench.kit.data import as_json
+from zkkit.bench.kit.judgement import Judgement
+from zkkit.bench.kit.machine import Cpu
+from zkkit.bench.kit.servers import ServerFacts
 from zkkit.show import canvas
 
 MS = 1_000_000
@@ -19,7 +25,7 @@ MS = 1_000_000
 
 def run(
     design: str, fires: int, *, servers: int | None = None, cpu: float = 0.1, users: int = 2
-) -> dict[str, Any]:
+) -> StepFigure:
     kept = Turns()
     for number in range(10):
         begin = number * 10 * MS
@@ -36,27 +42,18 @@ def run(
     return figure(window, kept.between(0, 1000 * MS))
 
 
-def document(*runs: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        "name": "load",
-        "command": "locust --design <herd>",
-        "started": datetime.now(UTC),
-        "judgement": Judgement(Verdict.HOLDS, "The lock was exclusive."),
-        "runs": runs,
-        "plan": {
-            "designs": ["herd", "sequential"],
-            "users": [2],
-            "repeats": 1,
-            "order": "ABBA",
-            "step_s": 1.0,
-            "hold_ms": 5.0,
-        },
-        "ensemble": {"backend": "local", "size": 3, "zookeeper": "3.8.0", "medium": "memory"},
-        "failures": {},
-        "silent": "",
-    }
+PLAN = LoadPlan(("herd", "sequential"), (2,), 1, "ABBA", 1.0, 5.0)
+GOOD = Judgement("holds", "The lock was exclusive.")
+
+
+def document(
+    *runs: StepFigure, judgement: Judgement = GOOD, failures: Mapping[str, int] | None = None
+) -> LoadResults:
     pytest.importorskip("psutil")  # with locust, whose version is in the document
-    return results.document(**{**given, **changes})
+    facts = ServerFacts("local", 3, "3.8.0", "memory")
+    head = head_of("load", judgement, "locust --design <herd>", datetime.now(UTC), facts)
+    outcome = LoadOutcome(PLAN, judgement, runs, failures or {}, "", {})
+    return EXPERIMENT.figures(outcome, head)
 
 
 def test_the_title_is_the_finding() -> None:
@@ -72,7 +69,7 @@ def test_nothing_measured_is_said_and_drawn_as_nothing() -> None:
     empty = document()
     assert words.title(empty) == "Nothing was measured"
     assert "no step was held" in words.text(empty)
-    assert "Nothing was measured" in page.html(empty, {})
+    assert "Nothing was measured" in EXPERIMENT.page(empty, {})
 
 
 def test_a_saturated_client_has_a_star_and_a_note() -> None:
@@ -103,7 +100,7 @@ def test_the_four_phases_stand_in_the_table_with_three_digits() -> None:
 
 def test_the_report_holds_everything_and_nothing_from_outside() -> None:
     """The page has the verdict, the tables, what the data lies on; and it escapes what it shows."""
-    got = page.html(document(run("herd", 90), run("sequential", 10)), {"load.png": b"png"})
+    got = EXPERIMENT.page(document(run("herd", 90), run("sequential", 10)), {"load.png": b"png"})
     for text in ("Verdict: holds", "handoff", "memory", "acquisitions/s", "&lt;herd&gt;"):
         assert text in got
     assert 'src="http' not in got and "<herd>" not in got
@@ -111,8 +108,8 @@ def test_the_report_holds_everything_and_nothing_from_outside() -> None:
 
 def test_a_broken_lock_is_broken_on_the_page() -> None:
     """The verdict of the page is that of the check, with its reason."""
-    why = Judgement(Verdict.BROKEN, "Not exclusive: user-1 and user-2 both held it.")
-    got = page.html(document(run("herd", 9), judgement=why), {})
+    why = Judgement("broken", "Not exclusive: user-1 and user-2 both held it.")
+    got = EXPERIMENT.page(document(run("herd", 9), judgement=why), {})
     assert "Verdict: broken" in got and "user-1 and user-2" in got
 
 
@@ -121,6 +118,12 @@ def test_the_picture_is_a_png_also_for_one_design_alone() -> None:
     pytest.importorskip("matplotlib")
     for given in (document(run("herd", 90), run("sequential", 10)), document(run("herd", 0))):
         assert picture.png(given).startswith(b"\x89PNG")
+
+
+def test_results_are_read_back_as_they_were() -> None:
+    """From JSON they come back typed, and equal."""
+    written = document(run("herd", 90), run("sequential", 10), failures={"it broke": 1})
+    assert LoadResults.from_data(json.loads(as_json(written))) == written
 
 
 def test_one_user_is_not_many() -> None:

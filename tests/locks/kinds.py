@@ -33,7 +33,7 @@ class Kind:
     rival: Make | None = None
     """What keeps it out, if not another of its kind."""
     reentrant: bool = False
-    bound: bool = True
+    owner_only: bool = True
     """Only the actor that acquired may release."""
     guards: bool = True
     """Its holds guard transactions."""
@@ -60,9 +60,9 @@ def holds_of(hold: Any) -> list[Any]:
 
 
 REENTRANT = Kind("ReentrantLock", ReentrantLock, reentrant=True)
-LOCK = Kind("Lock", Lock, bound=False)
+LOCK = Kind("Lock", Lock, owner_only=False)
 KAZOO_LAYOUT = Kind(
-    "Lock-kazoo", lambda session, path: Lock(session, path, layout="kazoo"), bound=False
+    "Lock-kazoo", lambda session, path: Lock(session, path, layout="kazoo"), owner_only=False
 )
 WRITE = Kind("write", lambda session, path: ReadWriteLock(session, path).write, reentrant=True)
 READ = Kind(
@@ -71,7 +71,7 @@ READ = Kind(
     rival=WRITE.make,
     reentrant=True,
 )
-SEMAPHORE = Kind("Semaphore-1", lambda session, path: Semaphore(session, path, 1), bound=False)
+SEMAPHORE = Kind("Semaphore-1", lambda session, path: Semaphore(session, path, 1), owner_only=False)
 MULTI = Kind(
     "MultiLock",
     lambda session, path: MultiLock(session, [f"{path}/a", f"{path}/b"]),
@@ -144,7 +144,7 @@ class KazooHold:
         self._lock.release()
 
 
-KAZOO = Kind("kazoo.Lock", KazooLock, bound=False, guards=False)
+KAZOO = Kind("kazoo.Lock", KazooLock, owner_only=False, guards=False)
 
 
 def over(*kinds: Any) -> Any:

@@ -1,29 +1,26 @@
-"""The known defects of kazoo and Curator, by their ids, and zkkit without them.
+"""The known defects of kazoo's and Curator's locks, by their ids, and zkkit without them.
 
 A test elsewhere that shows one bears the mark `defect(id)`; those that fit nowhere else are here.
-`pytest -m defect` runs them all. The last test sees to it that none is missing.
+`pytest -m defect` runs them all; tests/packaging/test_defects.py sees to it that none is missing.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import re
 import threading
 import uuid
 import weakref
-from pathlib import Path
 
 import pytest
-from fronts import eventually
-from kinds import ALL, LOCK, ONE_OF_EACH, REENTRANT, SEMAPHORE, over
-from test_faults import kill_session
 
+from tests.locks.kinds import ALL, LOCK, ONE_OF_EACH, REENTRANT, SEMAPHORE, over
 from zkkit import Lock, ReadWriteLock, ReentrantLock
 from zkkit.errors import ForkedSession, SessionClosed
 from zkkit.paths import protected
 from zkkit.recipes.shared import find_protected
 from zkkit.record import Recorder
+from zkkit.testing import eventually, expire_session, throughout
 
 pytestmark = pytest.mark.front("threads")
 defect = pytest.mark.defect
@@ -98,7 +95,7 @@ def test_k17_callbacks_may_use_the_session(front, open_session, zk_hosts, zk_pat
         told.set()
 
     front.call(lambda: lock.acquire()).on_lost(lost)
-    kill_session(zk_hosts, session)
+    expire_session(zk_hosts, session)
     assert told.wait(15)
     assert answers == [True, 1]
 
@@ -150,7 +147,7 @@ def test_c4_expired_with_the_create_under_way(
     zk_proxy.freeze(replies_only=True)
     job = actor.begin(lambda: lock.acquire())
     assert eventually(lambda: contenders(zk_path), 5)
-    kill_session(zk_hosts, session)
+    expire_session(zk_hosts, session)
     zk_proxy.drop()  # and the reply with it
     zk_proxy.thaw()
     hold = job.result(20)
@@ -198,51 +195,9 @@ def test_c13_a_sure_delete_does_not_spin(front, open_session, zk_proxy, zk_path,
     session.hooks.add(recorder)
     zk_proxy.cut()
     job = actor.begin(lambda: lock.release())
-    assert not eventually(job.done, 1.0)
+    throughout(lambda: not job.done(), 0.5)
     tries = recorder.count("step", kind="Delete")
     zk_proxy.mend()
     job.result(10)
-    assert tries < 20
+    assert tries < 10
     left_clean(zk_path)
-
-
-# --- none is missing ----------------------------------------------------------------------------
-
-NOT_OF_THE_LOCKS = {
-    "K-8": "barriers and queues",
-    "K-11": "queues",
-    "K-14": "the asyncio front: the whole suite runs on it",
-    "K-15": "persistent watches: caches",
-    "K-16": "containers, TTL, removeWatches: tests/session",
-    "K-19": "elections",
-    "K-20": "the partitioner",
-    "K-21": "caches",
-    "K-22": "persistent nodes",
-    "K-23": "counters and queues",
-    "K-25": "types: tests/typing",
-    "K-26": "closing a session: tests/session",
-    "C-5": "elections",
-    "C-10": "caches",
-    "C-11": "queues",
-    "C-12": "barriers",
-    "C-14": "counters and queues",
-    "C-16": "caches",
-    "C-17": "caches",
-}
-
-
-def ids_shown() -> set[str]:
-    """The ids that some test of this directory bears."""
-    bearing = re.compile(r"^@\S*defect\(.*$", re.MULTILINE)
-    files = Path(__file__).parent.glob("test_*.py")
-    marks = [mark for file in files for mark in bearing.findall(file.read_text())]
-    return set(re.findall(r"[KC]-\d+", " ".join(marks)))
-
-
-@pytest.mark.front(None)
-def test_every_defect_of_locks_has_its_test():
-    """Each of the 26 known defects of kazoo and 18 of Curator is shown, or not of the locks."""
-    known = {f"K-{n}" for n in range(1, 27)} | {f"C-{n}" for n in range(1, 19)}
-    shown = ids_shown()
-    assert shown.isdisjoint(NOT_OF_THE_LOCKS)
-    assert shown | set(NOT_OF_THE_LOCKS) == known

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fronts import eventually
-from kinds import KAZOO_LAYOUT, LOCK, READ, REENTRANT, SEMAPHORE, WRITE, Kind, over
 
+from tests.locks.kinds import KAZOO_LAYOUT, LOCK, READ, REENTRANT, SEMAPHORE, WRITE, Kind, over
 from zkkit import ReentrantLock, Semaphore, SharedCount
 from zkkit.record import Recorder
+from zkkit.testing import eventually
 
 
 def flights(recorder: Recorder, actor: str | None = None) -> int:
@@ -41,7 +41,7 @@ def semaphore_of_a_count(session: Any, path: str) -> Semaphore[Any]:
 
 
 LINES = [REENTRANT, WRITE, READ, KAZOO_LAYOUT]
-LEASES = [LOCK, SEMAPHORE, Kind("Semaphore-count", semaphore_of_a_count, bound=False)]
+LEASES = [LOCK, SEMAPHORE, Kind("Semaphore-count", semaphore_of_a_count, owner_only=False)]
 ONE_LINE = {"create": 1, "children": 1, "delete": 1}
 
 
@@ -91,12 +91,14 @@ def test_uncontended_leases(front, kind, zk_proxy, zk_path, witness):
 
 
 @over(LOCK, SEMAPHORE)
-def test_leases_after_meeting_somebody(front, kind, zk_hosts, zk_path, when):
-    """Who had to wait the last time does not hope; who did not want to wait never does."""
+def test_leases_after_meeting_somebody(front, kind, zk_hosts, zk_path, witness, when):
+    """Who had to wait the last time is not optimistic; who did not want to wait never is."""
+    witness.ensure_path(f"{zk_path}/locks")  # plain nodes: an empty container may be reaped
+    witness.ensure_path(f"{zk_path}/leases")
     with front.session(zk_hosts) as holder, front.session(zk_hosts) as waiter:
         owner, other = front.actors(2)
         taken, lock = kind.rival_of(holder, zk_path), kind.make(waiter, zk_path)
-        for _ in range(2):  # it hopes from now on
+        for _ in range(2):  # it is optimistic from now on
             other.call(lambda: lock.acquire())
             other.call(lambda: lock.release())
         owner.call(lambda: taken.acquire())
@@ -130,18 +132,44 @@ def test_parents_missing(front, zk_proxy, zk_path):
 
 @over(*LINES)
 def test_contended(front, kind, zk_proxy, zk_path, waits):
-    """A contended acquire is three flights: create and look, watch, look again."""
+    """A contended acquire is three flights: create and look, watch, look again. Where everybody
+    comes with a new number, nobody looks again who stands behind one other."""
+    known = kind is REENTRANT
     with front.session(zk_proxy.hosts) as holder, front.session(zk_proxy.hosts) as waiter:
         owner = front.actor()
         lock = kind.rival_of(holder, zk_path)
         owner.call(lambda: lock.acquire())
         recorder = recorded(waiter)
-        job = waits(waiter, kind.make(waiter, zk_path))
+        job = waits(waiter, kind.make(waiter, zk_path).acquire)
         before = zk_proxy.requests
         owner.call(lambda: lock.release())
         assert job.result(10)
-        assert flights(recorder) == 3
-        assert spent(zk_proxy, before) == {"delete": 1, "children": 1}
+        assert flights(recorder) == (2 if known else 3)
+        assert spent(zk_proxy, before) == ({"delete": 1} if known else {"delete": 1, "children": 1})
+
+
+def test_contended_behind_several(front, zk_proxy, zk_path, waits):
+    """Whoever had two ahead looks again when the one just ahead has gone, and only then: it need
+    not look once more when the other one goes."""
+    with (
+        front.session(zk_proxy.hosts) as holder,
+        front.session(zk_proxy.hosts) as second,
+        front.session(zk_proxy.hosts) as third,
+    ):
+        owner = front.actor()
+        lock = ReentrantLock(holder, zk_path)
+        owner.call(lambda: lock.acquire())
+        leaving = waits(second, lambda: ReentrantLock(second, zk_path).acquire(timeout=1.0))
+        recorder = recorded(third)
+        job = waits(third, ReentrantLock(third, zk_path).acquire)
+        before = zk_proxy.requests
+        assert leaving.result(10) is None
+        assert eventually(lambda: flights(recorder) == 4)  # create and look, watch; look, watch
+        asked = spent(zk_proxy, before)
+        assert (asked["children"], asked["get"]) == (1, 1)
+        owner.call(lambda: lock.release())
+        assert job.result(10)
+        assert flights(recorder) == 4
 
 
 @pytest.mark.parametrize("loss", ["lose_reply", "lose_request"])

@@ -11,17 +11,33 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from kinds import ALL, HERD, HERD_WRITE, LOCK, MULTI, REENTRANT, SEMAPHORE, Kind, holds_of, over
 
+from tests.locks.kinds import (
+    ALL,
+    HERD,
+    HERD_WRITE,
+    LOCK,
+    MULTI,
+    REENTRANT,
+    SEMAPHORE,
+    Kind,
+    holds_of,
+    over,
+)
 from zkkit import ReadWriteLock, ReentrantLock
 from zkkit.errors import NoNode, NotHeld, NotOwner, Unsupported
-from zkkit.paths import join, split
+from zkkit.paths import join, protected, split
+from zkkit.recipes.line import Line, Turn
 from zkkit.recipes.locks import Hold
 from zkkit.recipes.locks.readwrite import ReadLock
+from zkkit.recipes.shared import create_protected
+from zkkit.retry import NTimes
 from zkkit.scripting import script
 from zkkit.sim import Work, World, explore, use
+from zkkit.sim.coverage.locks import downgrading
 from zkkit.sim.faults import NO_FAULTS, every, one
 from zkkit.sim.gallery.locks import stand_in_line, turn_of
+from zkkit.sim.lives import contenders
 from zkkit.sim.properties import (
     EndsWell,
     Fifo,
@@ -45,11 +61,11 @@ Life = Callable[[Any], Script[Any]]
 
 
 def acquire(lock: Any, *given: Any, **named: Any) -> Script[Any]:
-    return type(lock).acquire.of(lock, *given, **named)  # type: ignore[no-any-return]
+    return lock.acquire.of(*given, **named)  # type: ignore[no-any-return]
 
 
 def release(lock: Any) -> Script[None]:
-    return type(lock).release.of(lock)  # type: ignore[no-any-return]
+    return lock.release.of()  # type: ignore[no-any-return]
 
 
 class Stage:
@@ -62,7 +78,7 @@ class Stage:
     def actor(self, life: Life, lock: Any) -> Stage:
         """One more actor, with this lock."""
         name = chr(ord("A") + len(self.world.actors))
-        self.world.actor(name, lock.session, lambda: life(lock))
+        self.world.actor(name, lock.session, life, lock)
         return self
 
     def lock(self, session: SimSession | None = None) -> Any:
@@ -108,12 +124,12 @@ def acquires_again(kind: Kind) -> Life:
         if kind.reentrant:
             assert second.token == first.token
             yield from release(lock)
-            assert (yield from type(first).check.of(first)), "one release of two ended it"
+            assert (yield from first.check.of()), "one release of two ended it"
         else:
             assert second is None
         yield from Work()
         yield from release(lock)
-        assert not (yield from type(first).check.of(first))
+        assert not (yield from first.check.of())
 
     return live
 
@@ -228,7 +244,7 @@ def releases_twice(lock: Any) -> Script[None]:
     with pytest.raises(NotOwner):
         yield from release(lock)
     with pytest.raises(NotOwner):
-        yield from type(hold).release.of(hold)
+        yield from hold.release.of()
 
 
 @over(*ALL)
@@ -267,16 +283,15 @@ def test_guarded_writes(kind):
 
     def writes(lock: Any) -> Script[None]:
         hold = yield from acquire(lock)
-        write = type(hold).transaction
         if not kind.guards:
             with pytest.raises(Unsupported):
-                yield from write.of(hold, Set("/data", b"1"))
+                yield from hold.transaction.of(Set("/data", b"1"))
             yield from release(lock)
             return
-        yield from write.of(hold, Set("/data", b"1"))
+        yield from hold.transaction.of(Set("/data", b"1"))
         yield from release(lock)
         with pytest.raises(NotHeld):
-            yield from write.of(hold, Set("/data", b"2"))
+            yield from hold.transaction.of(Set("/data", b"2"))
 
     stage.actor(writes, stage.lock()).actor(use, stage.rival()).explored()
 
@@ -287,16 +302,16 @@ def test_guarded_writes(kind):
 class EndsAtTheFirstRelease(ReentrantLock):
     """Does not count how often it was acquired."""
 
-    def _count_down(self, holding: Any) -> Any:
-        return super()._count_down(holding._replace(times=1))
+    def _count_down(self, owned: Any) -> Any:
+        return super()._count_down(owned._replace(times=1))
 
 
 class AnybodyReleases(ReentrantLock):
     """Looks for a hold, not for whose it is."""
 
     def _release(self) -> Any:
-        for holding in (yield from self._holdings()):
-            yield from self._count_down(holding)
+        for owned in (yield from self._ownerships()):
+            yield from self._count_down(owned)
             return
         raise NotOwner("nobody holds it", path=self.path)
 
@@ -315,22 +330,23 @@ class StaysWhenItIsTaken(ReentrantLock):
             yield from Get(join(self.path, turn.behind), watch=True)
             yield from Wait()
             queue = yield from Children(self.path)
-        return node
+        return Hold(self, node)
 
 
 class OneTokenForAll(ReentrantLock):
     """Its tokens tell nothing apart."""
 
-    def _hold(self, node: Any, actor: Any) -> Any:
-        yield from ()
-        return Hold(self, node, 7)
+    def _contend(self, blocking: bool) -> Any:
+        hold = yield from super()._contend(blocking)
+        hold._token = 7
+        return hold
 
 
 class GuardsNothing(ReentrantLock):
     """Its transactions check a node that is always there."""
 
-    def _hold(self, node: Any, actor: Any) -> Any:
-        hold = yield from super()._hold(node, actor)
+    def _contend(self, blocking: bool) -> Any:
+        hold = yield from super()._contend(blocking)
         hold.guard = lambda: Check("/data")
         return hold
 
@@ -354,6 +370,96 @@ def test_a_broken_twin_is_caught(twin, test):
     test(Kind("ReentrantLock", ReentrantLock, reentrant=True))
 
 
+# --- known without looking ----------------------------------------------------------------------
+
+
+class _TakesAnybodyForTheFirst(Line):
+    """Does not ask whether others were ahead of the one that has gone."""
+
+    def look_again(self, node: Any, turn: Turn, gone: bool) -> Script[Any]:
+        return super().look_again(node, turn._replace(is_next=True), gone)
+
+
+class KnowsTooMuch(ReentrantLock[Any]):
+    """Takes the going of its predecessor for a grant, also of one that only waited."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self._line = _TakesAnybodyForTheFirst(*self._line)
+
+
+@pytest.mark.parametrize("fault", ["cancel", "expire", "deadline"])
+def test_who_takes_anybody_for_the_first_is_caught(fault):
+    """The second of three leaves, in whatever way, and the third stands beside the first."""
+    faults, asked = one(fault), [mutual_exclusion()]
+    deadline = 1.0 if fault == "deadline" else None
+    verdict = explore(contenders(KnowsTooMuch, 3, timeout=deadline), asked, faults=faults)
+    assert verdict.holds is False
+    right = explore(contenders(ReentrantLock, 3, timeout=deadline), asked, faults=faults)
+    assert right.holds, str(right)
+
+
+class KnowsInALineOfReaders(ReadWriteLock[Any]):
+    """A writer that is let in by the going of the writer ahead, as if that left nothing behind."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self.write._line = self.write._line._replace(append_only=True)
+
+
+@pytest.mark.parametrize("make", [KnowsInALineOfReaders, ReadWriteLock], ids=["twin", "right"])
+def test_a_writer_that_knows_without_looking_is_let_in_by_a_downgrade(make):
+    """One writes and goes on as a reader, another one waits to write: the twin writes meanwhile."""
+    world = World("/l")
+    session, other = world.connect(), world.connect()
+    world.actor("A", session, downgrading(session), None)
+    world.actor("B", other, use, make(other, "/l").write)
+    verdict = explore(world, [ReadersAndWriters(), NoLostWakeup()], faults=NO_FAULTS)
+    assert verdict.holds == (make is ReadWriteLock), str(verdict)
+
+
+def deletes_the_last(path: str) -> Script[None]:
+    """Somebody removes the last node in the line, by hand: who waits there is not asked."""
+    names = yield from Children(path)
+    for name in sorted(names, key=lambda name: name[-10:])[1:][-1:]:
+        try:
+            yield from Delete(join(path, name))
+        except NoNode:
+            pass
+
+
+def tells(lock: Any) -> Script[None]:
+    """Acquires, and writes only if it has what it was told it has."""
+    hold = yield from acquire(lock)
+    there = yield from hold.check.of()
+    try:
+        yield from hold.transaction.of(Set("/data", b""))
+        assert there, "it wrote without its node"
+    except NotHeld:
+        pass
+    yield from release(lock)
+
+
+@pytest.mark.parametrize("persistent", [False, True], ids=["ephemeral", "persistent"])
+def test_a_waiting_node_deleted_by_hand(persistent):
+    """At most one holds by a node that is there, whatever is deleted. Whose node went while it was
+    next in line is told that it holds, and its transactions write nothing. With persistent nodes it
+    looks, and stands in line again."""
+
+    def explored(*asked: Any) -> Any:
+        world = World("/l", "/data")
+        for name in "AB":
+            session = world.connect(retry=NTimes(1))
+            lock = ReentrantLock(session, "/l", persistent=persistent)
+            world.actor(name, session, tells, lock)
+        world.actor("C", world.connect(), deletes_the_last, "/l")
+        return explore(world, asked, faults=NO_FAULTS)
+
+    verdict = explored(mutual_exclusion(), NoLostWakeup(), NothingLeft(), EndsWell())
+    assert verdict.holds, str(verdict)
+    assert explored(RealGrants()).holds == persistent
+
+
 # --- a write node deleted by hand -------------------------------------------------------------
 
 
@@ -361,12 +467,10 @@ class _ReadsInItsPlace(ReadLock):
     """Takes the writer's place without a look whether the writer still stands there."""
 
     def _downgrade(self, writing: Any) -> Any:
-        def unseen(node: Any, names: Any) -> Script[bool]:
-            yield from ()
-            return True
-
-        name = self._kind + self.writer.number_of(writing)
-        return (yield from self._line.enter(name, unseen, data=b"", mode=Mode.EPHEMERAL))
+        name = protected((yield from Guid()), self._kind + writing.path[-10:])
+        mode = Mode.EPHEMERAL
+        (node,) = yield from create_protected(self.path, name, data=b"", mode=mode)
+        return Hold(self, node, writing.token)
 
 
 class DowngradesWhatIsGone(ReadWriteLock):
@@ -410,10 +514,10 @@ def test_a_downgrade_of_what_was_deleted_by_hand(make, broken):
     world.actor("A", session, downgrades)
     other, third = world.connect(), world.connect()
     rival = make(other, "/l").write
-    world.actor("B", other, lambda: use(rival))
-    world.actor("C", third, lambda: deletes_the_first("/l"))
+    world.actor("B", other, use, rival)
+    world.actor("C", third, deletes_the_first, "/l")
     properties = [ReadersAndWriters(), NoLostWakeup(), EndsWell(NoNode)]
     verdict = explore(world, faults=NO_FAULTS, properties=properties)
     assert verdict.holds != broken, str(verdict)
     if broken:
-        assert "may write in /l while A may be there" in str(verdict)
+        assert "writes in /l while A" in str(verdict)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from kinds import ALL, over
 
 import zkkit
+from tests.locks.kinds import ALL, over
 from zkkit.session.clock import now
 
 
@@ -93,7 +93,7 @@ def test_a_grant_after_a_long_wait_is_proved_before_it_is_told(front, zk_hosts, 
         owner = front.actor()
         lock = zkkit.ReentrantLock(holder, zk_path)
         owner.call(lambda: lock.acquire())
-        job = waits(waiter, zkkit.ReentrantLock(waiter, zk_path))
+        job = waits(waiter, zkkit.ReentrantLock(waiter, zk_path).acquire)
         proof = waiter._runner._pulse.proof
         threading.Event().wait(max(0.0, proof.deadline - now()) + 0.1)
         assert proof.deadline < now()

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from kazoo.security import ACL, Id
-from kinds import HERD, LOCK, ONE_OF_EACH, REENTRANT, Kind, over
 
 import zkkit
+from tests.locks.kinds import HERD, LOCK, ONE_OF_EACH, REENTRANT, Kind, over
 from zkkit import SharedCount
 from zkkit.errors import NoAuth, NoChildrenForEphemerals, NodeExists, NoNode, NoRoot, ZkkitError
 from zkkit.paths import levels
 from zkkit.recipes import shared
 from zkkit.sim import World, explore, use
 from zkkit.sim.faults import NO_FAULTS, Faults
-from zkkit.sim.properties import EndsWell, of_a_lock
+from zkkit.sim.properties import of_a_lock
 from zkkit.steps import Create, Delete, Mode, Script
 
 # --- what cannot be made --------------------------------------------------------------------------
@@ -130,11 +130,11 @@ def test_below_an_ephemeral_node_in_the_simulator(kind):
     world.actor("A", owner, come_and_go)
     session = world.connect()
     lock = kind.make(session, "/e/a/b")
-    world.actor("B", session, lambda: use(lock))
+    world.actor("B", session, use, lock)
     verdict = explore(
         world,
         faults=NO_FAULTS,
-        properties=[*of_a_lock(), EndsWell(NoChildrenForEphemerals)],
+        properties=of_a_lock(fails=[NoChildrenForEphemerals]),
     )
     assert verdict.holds, str(verdict)
 
@@ -158,10 +158,10 @@ def reaped_at_any_time(kind: Kind) -> Any:
     for name in "AB":
         session = world.connect()
         lock = kind.make(session, "/a/b")
-        world.actor(name, session, lambda lock=lock: use(lock))
-    world.actor("C", world.connect(), lambda: remove_empty("/a/b"))
+        world.actor(name, session, use, lock)
+    world.actor("C", world.connect(), remove_empty, "/a/b")
     return explore(
-        world, faults=Faults(2, ("reap",)), properties=[*of_a_lock(), EndsWell()], preemptions=2
+        world, faults=Faults(2, ("reap",)), properties=of_a_lock(fails=()), preemptions=2
     )
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from fronts import eventually
-from room import Room, finish, visit
 
+from tests.support.rooms import Room, finish, visit
 from zkkit import HerdLock, Lock, MultiLock, ReentrantLock
 from zkkit.errors import SessionLost, Unsupported, ZkkitError
 from zkkit.steps import Set
+from zkkit.testing import eventually
 
 pytestmark = pytest.mark.front("threads")
 
@@ -85,11 +85,11 @@ def test_one_is_taken(front, open_session, zk_path, contenders, clock):
     owner.call(lambda: second.acquire())
     lock = MultiLock(session, [f"{zk_path}/a", f"{zk_path}/b"])
     began = clock()
-    job = front.actor().begin(lambda: lock.acquire(timeout=2.0))
-    time.sleep(1.5)
+    job = front.actor().begin(lambda: lock.acquire(timeout=1.0))
+    time.sleep(0.8)
     owner.call(lambda: first.release())
     assert job.result(10) is None
-    assert clock() - began < 2.0 + 1
+    assert clock() - began < 1.0 + 0.7
     assert eventually(lambda: not contenders(f"{zk_path}/a"), 5)
     assert len(contenders(f"{zk_path}/b")) == 1
 

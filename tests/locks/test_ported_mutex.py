@@ -12,14 +12,13 @@ They are about locks, not about fronts, so they run on threads only.
 from __future__ import annotations
 
 import pytest
-from fronts import eventually
 from kazoo.security import make_digest_acl_credential
-from kinds import LOCK, MULTI, REENTRANT, holds_of, over
-from test_faults import kill_session
 
+from tests.locks.kinds import LOCK, MULTI, REENTRANT, holds_of, over
 from zkkit import ReentrantLock
 from zkkit.errors import NoAuth
 from zkkit.steps import Acl
+from zkkit.testing import eventually, expire_session
 
 pytestmark = pytest.mark.front("threads")
 MUTEXES = [REENTRANT, LOCK, MULTI]
@@ -37,11 +36,12 @@ def test_killed_session_of_holder_and_waiter(front, kind, open_session, zk_hosts
     queued = when(session, watch_set=1)
     job = waiter.begin(lambda: kind.make(session, zk_path).acquire())
     queued.wait()
-    kill_session(zk_hosts, session)
+    expire_session(zk_hosts, session)
     assert job.result(15).valid
     assert not hold.valid
 
 
+@pytest.mark.slow  # an election; test_faults.py has one
 def test_waiting_while_the_servers_are_away(front, open_session, zk_ensemble, zk_path, when):
     """testWaitingProcessKilledServer: no majority for a while; then the waiters get their locks."""
     holder, waiter = open_session(timeout=20.0), open_session(timeout=20.0)
@@ -69,6 +69,7 @@ def test_waiting_while_the_servers_are_away(front, open_session, zk_ensemble, zk
         job.result(30)
 
 
+@pytest.mark.slow  # a second for each level; test_operations.py has one
 def test_container_cleanup(front, open_session, witness, zk_path):
     """testContainerCleanup: when all have left, the server reaps the lock's path."""
     session = open_session()
@@ -108,7 +109,7 @@ def test_a_persistent_lock(front, open_session, zk_hosts, zk_path, witness, cont
     hold = owner.call(lambda: lock.acquire())
     assert witness.get(hold.path)[1].ephemeralOwner == 0
     old = session.session_id
-    kill_session(zk_hosts, session)
+    expire_session(zk_hosts, session)
     assert eventually(lambda: session.session_id not in (0, old), 10)
     assert hold.valid
     assert owner.call(lambda: hold.check())

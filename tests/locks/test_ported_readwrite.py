@@ -10,14 +10,13 @@ import random
 import threading
 
 import pytest
-from fronts import eventually
-from room import finish
-from test_faults import kill_session
 
+from tests.support.rooms import finish
 from zkkit import HerdReadWriteLock, ReadWriteLock
 from zkkit.errors import UpgradeRefused
 from zkkit.record import Recorder
-from zkkit.record.frames import wakeups
+from zkkit.record.counts import wakeups
+from zkkit.testing import eventually, expire_session
 
 pytestmark = pytest.mark.front("threads")
 RULES = pytest.mark.parametrize("rule", ["last-writer", "first-writer"])
@@ -227,7 +226,7 @@ def test_lock_path_after_a_killed_session(front, open_session, zk_hosts, zk_path
     owner, reader = front.actors(2)
     writing = owner.call(lambda: lock.write.acquire())
     job = reader.begin(lambda: elsewhere.read.acquire())
-    kill_session(zk_hosts, session)
+    expire_session(zk_hosts, session)
     assert job.result(15).valid
     assert not witness.exists(writing.path)
     assert eventually(lambda: not writing.valid, 5)

@@ -9,19 +9,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kazoo.client import KazooClient
 
-from zkkit.errors import CounterUsedUp
-from zkkit.recipes.locks.line import CURATOR, KAZOO, Line, layout_named
-from zkkit.recipes.locks.rules import (
+from zkkit import ReentrantLock
+from zkkit.errors import ConnectionLost, CounterUsedUp, NoNode
+from zkkit.paths import serial_distance
+from zkkit.recipes.line import (
     Place,
     Turn,
     ahead_of,
     behind_first,
     behind_last,
-    first,
     first_in_line,
+    first_n,
     in_order,
+    place_of,
 )
-from zkkit.steps import Delete, Guid, Node, Proved, Stat
+from zkkit.recipes.locks.layouts import CURATOR, KAZOO, layout_named
+from zkkit.recipes.shared import saw_it_go
+from zkkit.sim import World
+from zkkit.steps import (
+    Data,
+    Delete,
+    Fire,
+    FireKind,
+    Get,
+    Guid,
+    Node,
+    Proved,
+    Recall,
+    SessionId,
+    Stat,
+    Wait,
+)
 
 KINDS = ("R", "W")
 LAST = 2**31 - 1
@@ -50,9 +68,10 @@ def names_from(start: int, count: int) -> list[str]:
 @unhurried
 @given(queues)
 def test_first_in_line(ahead):
-    """Ours with nobody ahead; else behind the one just ahead."""
+    """Ours with nobody ahead; else behind the one just ahead, and next if there is no other."""
     turn = first_in_line(places(ahead))
-    assert turn == (Turn(False, places(ahead)[-1].name) if ahead else Turn(True))
+    only = len(ahead) == 1
+    assert turn == (Turn(False, places(ahead)[-1].name, only) if ahead else Turn(True))
 
 
 @unhurried
@@ -60,21 +79,29 @@ def test_first_in_line(ahead):
 def test_first_k(ahead, count):
     """Ours with fewer than `count` ahead; else behind the one whose leaving makes it so, if those
     further ahead leave later."""
-    turn = first(count)(places(ahead))
+    turn = first_n(count)(places(ahead))
     assert turn.mine == (len(ahead) < count)
     if not turn.mine:
         assert turn.behind == places(ahead)[len(ahead) - count].name
 
 
 def test_first_one_is_first_in_line():
-    assert first(1)(places("WWW")) == first_in_line(places("WWW"))
+    assert first_n(1)(places("WWW")) == first_in_line(places("WWW"))
+
+
+@unhurried
+@given(queues, st.integers(1, 5))
+def test_only_the_first_in_line_is_ever_next(ahead, count):
+    """Of no other rule is it known what comes when somebody goes: that one looks again."""
+    rules = (first_n(count), behind_last("W"), behind_first("W"))
+    assert not any(rule(places(ahead)).is_next for rule in rules)
 
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_first_of_nobody(count):
     """A rule that lets nobody in is refused."""
     with pytest.raises(ValueError, match="at least one"):
-        first(count)
+        first_n(count)
 
 
 @unhurried
@@ -119,13 +146,49 @@ def test_order_across_the_wrap(start, count, rng):
         assert [place.name for place in ahead] == names[:index]
 
 
+LINE_NAMES = st.builds(
+    lambda guid, kind, number: f"_c_{guid:04d}-{kind}{number}",
+    st.integers(0, 9999),
+    st.sampled_from(["lock-", "__READ__", "__rlock__", "lock-lock-", "x"]),
+    st.one_of(
+        st.integers(0, 30).map("{:010d}".format),
+        st.integers(-(2**31), LAST).map("{:010d}".format),
+        st.integers(0, 2**33).map("{:010d}".format),
+        st.integers(0, 30).map(str),
+        st.sampled_from(["", "12x", "-", "+000000001", "0_00000001", "\u0661000000001", "9" * 12]),
+    ),
+)
+
+
+@settings(unhurried, max_examples=300)
+@given(st.lists(LINE_NAMES, unique=True, min_size=1, max_size=12), st.data())
+def test_a_line_is_judged_as_name_by_name(names, data):
+    """Whatever stands there, a column is judged as each name would be by itself: who is ahead, in
+    which order, and who is the last of them."""
+    kinds = data.draw(st.sampled_from([("lock-",), ("__READ__", "lock-"), ("__rlock__", "lock-")]))
+    me = data.draw(st.sampled_from(names))
+    mine, found = place_of(me, kinds), ahead_of(me, names, kinds)
+    if mine is None:
+        assert found is None
+        return
+    everybody = filter(None, (place_of(name, kinds) for name in names))
+    before = [(serial_distance(p.number, mine.number), p.name) for p in everybody]
+    expected = [name for distance, name in sorted(before) if distance < 0]
+    assert [place.name for place in found] == expected
+    assert [place.name for place in reversed(found)] == expected[::-1]
+    assert len(found) == len(expected) and list(found[:2]) == list(found)[:2]
+    assert all(place == place_of(place.name, kinds) for place in found)
+    if found:  # two may have one number: a downgraded writer and what it was
+        assert found[-1].number == found[len(found) - 1].number
+
+
 @pytest.mark.defect("K-5")
 def test_the_last_before_the_wrap_is_ahead():
     """K-5 (#606, #730): the node numbered -2^31 comes after the one numbered 2^31 - 1."""
     before, after = names_from(LAST, 2)
     assert after.endswith("lock--2147483648")
     assert [place.name for place in ahead_of(after, [after, before], ("lock-",))] == [before]
-    assert ahead_of(before, [after, before], ("lock-",)) == []
+    assert not ahead_of(before, [after, before], ("lock-",))
 
 
 @pytest.mark.xfail(
@@ -144,7 +207,7 @@ def test_the_wrap_in_kazoo():
 def test_other_children_do_not_count(name):
     """A child without a kind and a number is no contender."""
     mine = "x-lock-0000000002"
-    assert ahead_of(mine, [name, mine], ("lock-",)) == []
+    assert list(ahead_of(mine, [name, mine], ("lock-",))) == []
     assert [place.name for place in in_order([name, mine], ("lock-",))] == [mine]
 
 
@@ -177,11 +240,11 @@ def test_no_such_layout():
 
 def enter(number: int) -> tuple[list[Any], Any]:
     """Let a contender enter a line, by hand, and get this number: the steps it takes after that,
-    and what comes of it (a node or an error)."""
-    line = Line("/line", ("lock-",))
-    script = line.enter("lock-", line.by_predecessor(first_in_line, True), data=b"")
+    and what comes of it (a hold or an error)."""
+    script = ReentrantLock(World().connect(), "/line")._contend(True)
     assert isinstance(next(script), Guid)
-    script.send("guid")
+    assert isinstance(script.send("guid"), Recall)
+    script.send(None)
     name = f"_c_guid-lock-{number:010d}"
     taken: list[Any] = []
     try:
@@ -207,5 +270,42 @@ def test_a_used_up_counter_is_refused(number):
 
 @pytest.mark.parametrize("number", [0, LAST - 1])
 def test_good_numbers_are_granted(number):
-    steps, node = enter(number)
-    assert steps == [Proved()] and node.path.endswith(f"{number:010d}")
+    steps, hold = enter(number)
+    assert steps[0] == Proved() and hold.path.endswith(f"{number:010d}")
+
+
+# --- whether a node has surely gone -------------------------------------------------------------
+
+OURS, ANOTHERS = 7, 8
+
+
+def heard(owner: int, *, then: Any) -> bool:
+    """Watch the node of a session, by hand, and be told this: what `saw_it_go` makes of it."""
+    script = saw_it_go("/l/x")
+    try:
+        assert next(script) == Get("/l/x", watch=True)
+        if isinstance(then, Exception):
+            script.throw(then)
+        stat = Stat(*[0] * 11)._replace(ephemeral_owner=owner)
+        assert script.send(Data(b"", stat)) == SessionId()
+        assert script.send(OURS) == Wait()
+        script.send(then)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it goes on")
+
+
+def test_only_the_going_of_that_node_is_news():
+    """By the fire of its own watch, or because it was not there any more when we looked."""
+    assert heard(ANOTHERS, then=Fire(FireKind.DELETED, "/l/x"))
+    assert heard(ANOTHERS, then=NoNode("/l/x"))
+    for kind in FireKind:
+        assert not heard(ANOTHERS, then=Fire(kind, "/l/another"))
+        if kind is not FireKind.DELETED:
+            assert not heard(ANOTHERS, then=Fire(kind, "/l/x"))
+    assert not heard(ANOTHERS, then=ConnectionLost("it broke"))
+
+
+def test_a_node_of_our_own_session_may_go_with_it():
+    """Its going is no news: our session may be over, and our node gone as well."""
+    assert not heard(OURS, then=Fire(FireKind.DELETED, "/l/x"))

@@ -1,6 +1,7 @@
 """Broken twins: small wrong locks that the checks of this suite must catch.
 
-Each has one mistake. If one of them passes, the check is worth nothing.
+Each has one mistake. If one of them passes, the check is worth nothing. Some of them are the
+simulator's too: here they run on real servers.
 """
 
 from __future__ import annotations
@@ -8,78 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fronts import Threads, eventually
-from room import Room
-from test_faults import kill_session
 
+from tests.support.fronts import Threads
+from tests.support.rooms import Room
 from zkkit import MultiLock, ReadWriteLock, ReentrantLock, Semaphore
-from zkkit.errors import ConnectionLost
-from zkkit.paths import join, split
-from zkkit.recipes.locks import MultiHold, Turn
+from zkkit.paths import protected
+from zkkit.recipes.locks import Hold, MultiHold, Turn
 from zkkit.recipes.locks.leases import Pool
 from zkkit.recipes.locks.readwrite import ReadLock
-from zkkit.recipes.shared import delete_surely
+from zkkit.recipes.shared import create_protected
 from zkkit.record import Recorder
-from zkkit.record.frames import wakeups
+from zkkit.record.counts import wakeups
 from zkkit.scripting import timed_script
-from zkkit.sim.gallery.locks import PREFIX, stand_in_line, turn_of
-from zkkit.steps import Children, Create, Get, Guid, Mode, Wait
-
-
-class TrustsItsPredecessorsDeath(ReentrantLock):
-    """Woken means first: but the node before it may have left without ever holding."""
-
-    def _contend(self, blocking: bool) -> Any:
-        guid = yield from Guid()
-        node, queue = yield from stand_in_line(self.path, guid)
-        try:
-            turn = turn_of(queue, split(node.path)[1])
-            if not turn.mine:
-                yield from Get(join(self.path, turn.behind), watch=True)
-                yield from Wait()
-            return node
-        except BaseException:
-            yield from delete_surely(node.path)
-            raise
-
-
-class LeavesItsNodeBehind(ReentrantLock):
-    """No clean-up on the way out."""
-
-    def _contend(self, blocking: bool) -> Any:
-        guid = yield from Guid()
-        node, queue = yield from stand_in_line(self.path, guid)
-        while not (turn := turn_of(queue, split(node.path)[1])).mine:
-            yield from Get(join(self.path, turn.behind), watch=True)
-            yield from Wait()
-            queue = yield from Children(self.path)
-        return node
-
-
-class CreatesAgainAfterALostReply(ReentrantLock):
-    """A second contender of one owner."""
-
-    def _contend(self, blocking: bool) -> Any:
-        while True:
-            try:
-                guid = yield from Guid()
-                path = join(self.path, f"_c_{guid}-{PREFIX}")
-                return (yield from Create(path, b"", Mode.EPHEMERAL_SEQUENTIAL))
-            except ConnectionLost:
-                continue
-
-
-class WatchesTheParent(ReentrantLock):
-    """Everybody watches the children: a herd in the queue."""
-
-    def _contend(self, blocking: bool) -> Any:
-        guid = yield from Guid()
-        node, _ = yield from stand_in_line(self.path, guid)
-        while True:
-            queue = yield from Children(self.path, watch=True)
-            if turn_of(queue, split(node.path)[1]).mine:
-                return node
-            yield from Wait()
+from zkkit.sim.gallery.locks import (
+    CreatesAgain,
+    LeavesAnOrphan,
+    TrustsItsPredecessorsDeath,
+    WatchesTheParent,
+)
+from zkkit.steps import Guid
+from zkkit.testing import eventually, expire_session, throughout
 
 
 class LetsOneMoreIn(Semaphore):
@@ -98,17 +47,13 @@ class ReadsUnderAWriter(ReadWriteLock):
         self.read._rule = lambda ahead: Turn(True)
 
 
-def _at_once(node: Any, names: Any) -> Any:
-    yield from ()
-    return True
-
-
 class _StandsBehindItself(ReadLock):
     """A downgrade granted at once, but with a number of its own (CURATOR-621)."""
 
     def _contend(self, blocking: bool) -> Any:
-        data = yield from self._data()
-        return (yield from self._line.enter(self._kind, _at_once, data=data))
+        name = protected((yield from Guid()), self._kind)
+        (node,) = yield from create_protected(self.path, name, data=b"")
+        return Hold(self, node)
 
 
 class DowngradesToTheEnd(ReadWriteLock):
@@ -117,13 +62,21 @@ class DowngradesToTheEnd(ReadWriteLock):
         self.read.__class__ = _StandsBehindItself
 
 
+class KnowsInALineOfReaders(ReadWriteLock):
+    """A writer that is let in by the going of the writer ahead, without a look at who is there."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self.write._line = self.write._line._replace(append_only=True)
+
+
 class RemembersALostHold(ReentrantLock):
     """Reenters without asking whether the session it holds in still lives (CURATOR-206)."""
 
     def current(self, actor: Any) -> Any:
-        for holding in (yield from self._holdings()):
-            if holding.actor == actor:
-                return holding
+        for owned in (yield from self._ownerships()):
+            if owned.actor == actor:
+                return owned
         return None
 
 
@@ -133,7 +86,7 @@ class KeepsWhatItGot(MultiLock):
     def _acquire(self, blocking: bool = True, timeout: float | None = None) -> Any:
         holds = []
         for lock in self.locks:
-            hold = yield from ReentrantLock.acquire.of(lock, blocking)
+            hold = yield from lock.acquire.of(blocking)
             if hold is None:
                 return None
             holds.append(hold)
@@ -180,11 +133,11 @@ def test_an_orphan_is_caught(front, zk_hosts, zk_path, contenders):
     """A lock that does not clean up leaves a contender that the check finds."""
     with front.session(zk_hosts) as session:
         owner, other = front.actors(2)
-        good, bad = ReentrantLock(session, zk_path), LeavesItsNodeBehind(session, zk_path)
+        good, bad = ReentrantLock(session, zk_path), LeavesAnOrphan(session, zk_path)
         owner.call(good.acquire)
         assert other.call(lambda: bad.acquire(timeout=0.3)) is None
         owner.call(good.release)
-        assert not eventually(lambda: not contenders(zk_path), 0.5)
+        throughout(lambda: contenders(zk_path), 0.5)
 
 
 def test_a_second_contender_is_caught(front, zk_proxy, zk_path, witness, contenders):
@@ -192,8 +145,8 @@ def test_a_second_contender_is_caught(front, zk_proxy, zk_path, witness, contend
     witness.create(zk_path)
     with front.session(zk_proxy.hosts) as session:
         zk_proxy.lose_reply("create")
-        front.actor().call(CreatesAgainAfterALostReply(session, zk_path).acquire)
-        assert len(contenders(zk_path)) == 2
+        front.actor().begin(CreatesAgain(session, zk_path).acquire)  # it waits behind itself
+        eventually(lambda: len(contenders(zk_path)) == 2)
 
 
 def test_a_herd_in_the_queue_is_caught(front, zk_hosts, zk_path, when):
@@ -240,13 +193,17 @@ def test_reading_under_a_writer_is_caught(front, zk_hosts, zk_path, make, broken
         assert (front.call(lambda: lock.read.acquire(False)) is not None) == broken
 
 
-@caught_and_right(DowngradesToTheEnd, ReadWriteLock)
+@pytest.mark.parametrize(
+    ("make", "broken"),
+    [(DowngradesToTheEnd, True), (KnowsInALineOfReaders, True), (ReadWriteLock, False)],
+    ids=["to-the-end", "knows", "right"],
+)
 def test_a_writer_let_in_by_a_downgrade_is_caught(front, zk_hosts, zk_path, make, broken):
     """One writes, another waits to write; the first downgrades: is the other let in?"""
-    with front.session(zk_hosts) as session:
-        lock, rival = make(session, zk_path), make(session, zk_path)
+    with front.session(zk_hosts) as session, front.session(zk_hosts) as other:
+        lock, rival = make(session, zk_path), make(other, zk_path)
         lock.write.acquire()
-        job = front.actor().begin(lambda: rival.write.acquire(timeout=2.0))
+        job = front.actor().begin(lambda: rival.write.acquire(timeout=1.0))
         assert eventually(lambda: len(session.children(zk_path)) == 2)
         reading = lock.read.acquire()
         lock.write.release()
@@ -261,7 +218,7 @@ def test_a_lost_hold_that_counts_is_caught(front, zk_hosts, zk_path, make, broke
     with front.session(zk_hosts) as session, front.session(zk_hosts) as other:
         lock = make(session, zk_path)
         hold = lock.acquire()
-        kill_session(zk_hosts, session)
+        expire_session(zk_hosts, session)
         assert front.call(lambda: make(other, zk_path).acquire(timeout=10))
         assert eventually(lambda: not hold.valid, 10)
         assert (lock.acquire(timeout=0.5) is not None) == broken

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -14,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tools import lab as tool
+
 pytest.importorskip("ipykernel")
 jupyter_client: Any = pytest.importorskip("jupyter_client")
 
@@ -24,16 +25,14 @@ NOTEBOOK = "01-the-naive-lock-and-its-herd.ipynb"
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The tool, in a repository of its own, which has only what it needs."""
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    module = importlib.import_module("lab")
     root = tmp_path / "repository"
     for folder in ("notebooks", "zkkit/recipes/locks"):
         shutil.copytree(ROOT / folder, root / folder)
     shutil.copy(ROOT / ".gitignore", root)
-    monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(module, "HOME", root / "notebooks")
-    monkeypatch.setattr(module, "ROOM", root / "lab")
-    return module
+    monkeypatch.setattr(tool, "ROOT", root)
+    monkeypatch.setattr(tool, "HOME", root / "notebooks")
+    monkeypatch.setattr(tool, "ROOM", root / "lab")
+    return tool
 
 
 def texts(notebook: Path) -> list[str]:

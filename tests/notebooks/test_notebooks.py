@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,16 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "build_notebooks.py"
 
 
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-BUILD = load(TOOL)
+BUILD = importlib.import_module("tools.build_notebooks")  # after what it needs
 SOURCES = BUILD.sources()
 each = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 

@@ -1,136 +1,78 @@
-"""What a recording says: small recordings with answers known by hand."""
+"""The frames say what the counts say, with the types that pandas needs."""
 
 from __future__ import annotations
 
-import itertools
+import sys
+from dataclasses import dataclass
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from zkkit.hooks import Event
-from zkkit.record import Row
-from zkkit.record.frames import creates, fires, handoffs, overtakings, useful_wakeups, wakeups
+from zkkit.record import MissingExtra, Row, counts, frames
 
 
-def row(
-    hook: str, actor: str = "a", t: int = 0, *, path: str = "/l/x", kind: str = "", session: int = 1
-) -> Row:
-    return hook, Event(t, session, actor, "Lock", path, kind)
+def at(t_ns: int, hook: str, actor: str, kind: str = "", duration: int = 0) -> Row:
+    return hook, Event(t_ns, 2**62, actor, "Lock", f"/l/{actor}", kind, duration=duration)
 
 
-def test_fires_came_over_the_wire() -> None:
-    rows = [
-        row("watch_fired", kind="deleted"),
-        row("watch_fired", kind="none"),
-        row("watch_set", kind="data"),
-        row("watch_fired", kind="child"),
-    ]
-    assert [event.kind for event in fires(rows)] == ["deleted", "child"]
+ROWS = [
+    at(0, "acquired", "a"),
+    at(5, "released", "a"),
+    at(6, "woke", "b", "deleted", 4),
+    at(6, "woke", "c", "deleted", 3),
+    at(8, "acquired", "b"),
+    at(8, "wakeup_ended", "b", "useful", 2),
+    at(9, "wakeup_ended", "c", "again", 3),
+    at(9, "woke", "d", "child", 1),
+]
 
 
-def test_creates_count_requests_that_failed_too() -> None:
-    exists = Event(0, 1, "a", "HerdLock", "/l/lock", "Create", 0, "NodeExists", 5)
-    rows = [
-        row("step", kind="Create"),
-        row("node_created"),
-        ("step", exists),
-        row("step", kind="Get"),
-    ]
-    assert [event.cause for event in creates(rows)] == ["", "NodeExists"]
+def test_wakeups() -> None:
+    frame = frames.wakeups(ROWS)
+    assert list(frame.columns) == [*counts.Wakeup._fields, "useful"]
+    assert list(frame["outcome"]) == ["useful", "again", "unknown"]
+    assert list(frame["useful"]) == [True, False, False]
+    assert list(frame["ended_ns"].fillna(-1)) == [8, 9, -1]
+    assert frame.groupby("useful")["waited_ns"].sum().to_dict() == {True: 4, False: 4}
+    assert (str(frame["session"].dtype), str(frame["ended_ns"].dtype)) == ("int64", "Int64")
 
 
-def test_a_wakeup_is_useful_if_its_actor_acquires_before_the_next() -> None:
-    rows = [
-        row("woke", "a", 1),
-        row("woke", "b", 2),
-        row("woke", "a", 3),
-        row("step", "a", 4),
-        row("acquired", "b", 5),
-        row("acquired", "c", 6),
-        row("acquired", "a", 7),
-        row("acquired", "a", 8),
-        row("woke", "d", 9),
-    ]
-    assert [event.t_ns for event in wakeups(rows)] == [1, 2, 3, 9]
-    assert [event.t_ns for event in useful_wakeups(rows)] == [2, 3]
+def test_spans() -> None:
+    frame = frames.spans(ROWS)
+    assert list(frame.columns) == list(counts.Span._fields)
+    assert list(frame["ended"]) == ["released", ""]
+    assert list(frame["end_ns"].isna()) == [False, True]
+    assert (frame["end_ns"] - frame["start_ns"])[0] == 5
 
 
-def test_actors_of_two_sessions_are_two() -> None:
-    rows = [row("woke", "main", session=1), row("acquired", "main", session=2)]
-    assert useful_wakeups(rows) == []
-    rows = [
-        row("acquired", "main", 0, session=1),
-        row("released", "main", 5, session=1),
-        row("acquired", "main", 7, session=2),
-    ]
-    assert handoffs(rows) == [2]
+def test_handoffs() -> None:
+    frame = frames.handoffs(ROWS)
+    assert frame.to_dict("records") == [handoff._asdict() for handoff in counts.handoffs(ROWS)]
+    assert list(frame["ns"]) == [3]
 
 
-def test_handoffs_by_directory() -> None:
-    rows = [
-        row("acquired", "a", 0, path="/l/1"),
-        row("acquired", "x", 1, path="/m/1"),
-        row("released", "a", 10, path="/l/1"),
-        row("acquired", "b", 13, path="/l/2"),
-        row("released", "x", 20, path="/m/1"),
-        row("acquired", "y", 25, path="/m/2"),
-        row("released", "b", 30, path="/l/2"),
-        row("acquired", "c", 37, path="/l/3"),
-    ]
-    assert handoffs(rows) == [3, 5, 7]
+@pytest.mark.parametrize("name", ["events", "wakeups", "spans", "handoffs"])
+def test_no_rows_give_an_empty_frame_of_the_same_shape(name: str) -> None:
+    make = getattr(frames, name)
+    assert len(make([])) == 0
+    assert list(make([]).dtypes) == list(make(ROWS).dtypes)
+    assert list(make([]).columns) == list(make(ROWS).columns)
 
 
-def test_taking_it_back_is_no_handoff() -> None:
-    rows = [
-        row("acquired", "a", 0),
-        row("released", "a", 10),
-        row("acquired", "a", 11),
-        row("acquired", "a", 12, kind="reentrant"),
-        row("released", "a", 20),
-        row("acquired", "b", 24),
-    ]
-    assert handoffs(rows) == [4]
+def test_a_table_of_anything() -> None:
+    @dataclass(frozen=True)
+    class Figure:
+        design: str
+        fires: int
+        handoff_ms: float
+
+    frame = frames.table(Figure, [Figure("herd", 10, 1.5), Figure("sequential", 4, 0.5)])
+    assert list(frame["fires"]) == [10, 4]
+    assert [str(dtype) for dtype in frame.dtypes] == ["object", "int64", "float64"]
 
 
-def test_a_lost_hold_starts_no_handoff() -> None:
-    rows = [
-        row("acquired", "a", 0),
-        row("lost", "a", 10),
-        row("released", "a", 11),
-        row("acquired", "b", 20),
-    ]
-    assert handoffs(rows) == []
-
-
-def test_the_news_may_overtake_the_answer() -> None:
-    """b hears that the node is gone before a hears that its delete is done, and so does c."""
-    rows = [
-        row("acquired", "a", 0),
-        row("acquired", "b", 10),
-        row("released", "a", 11),
-        row("acquired", "c", 20),
-        row("released", "b", 22),
-    ]
-    assert handoffs(rows) == [-1, -2]
-
-
-def test_overtakings() -> None:
-    order = ["a", "b", "c", "d"]
-    assert overtakings([row("acquired", actor) for actor in "abcd"], order) == 0
-    assert overtakings([row("acquired", actor) for actor in "dcba"], order) == 6
-    assert overtakings([row("acquired", actor) for actor in "bacd"], order) == 1
-    rows = [row("acquired", "gate"), row("acquired", "d"), row("acquired", "a", kind="reentrant")]
-    assert overtakings([*rows, row("acquired", "b")], order) == 1
-    assert overtakings([], order) == 0
-
-
-def test_overtakings_of_one_who_waits_again() -> None:
-    assert overtakings([row("acquired", actor) for actor in "aba"], ["a", "b", "a"]) == 0
-    assert overtakings([row("acquired", actor) for actor in "aab"], ["a", "b", "a"]) == 1
-
-
-@given(st.permutations(range(8)))
-def test_overtakings_are_the_pairs_out_of_order(granted: list[int]) -> None:
-    rows = [row("acquired", str(number)) for number in granted]
-    swapped = sum(a > b for a, b in itertools.combinations(granted, 2))
-    assert overtakings(rows, [str(number) for number in range(8)]) == swapped
+def test_counts_need_no_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert len(counts.useful_wakeups(ROWS)) == 1
+    with pytest.raises(MissingExtra, match="zkkit"):
+        frames.wakeups(ROWS)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zkkit.bench.recorder_cost import measure, table
+from zkkit.bench.recorder.cost import measure, table
 from zkkit.hooks import HOOK_NAMES, Event, Hooks
 from zkkit.record import BadRecording, MissingExtra, Recorder, Row, read_jsonl, read_parquet
 
@@ -42,7 +42,7 @@ def recorded(rows: list[Row]) -> Recorder:
 
 def some_rows(number: int) -> list[Row]:
     return [
-        (HOOK_NAMES[i % 10], Event(i, -i, f"a{i % 7}", "Lock", f"/l/{i % 100}", "", i, "", 2 * i))
+        (HOOK_NAMES[i % 20], Event(i, -i, f"a{i % 7}", "Lock", f"/l/{i % 100}", "", i, "", 2 * i))
         for i in range(number)
     ]
 
@@ -82,12 +82,12 @@ def test_a_reader_sees_what_was_recorded_when_it_began() -> None:
 def test_count() -> None:
     recorder = recorded(some_rows(1000))
     assert recorder.count() == 1000
-    assert recorder.count("woke") == 100
+    assert recorder.count("woke") == 50
     assert recorder.count(actor="a0", path="/l/0") == sum(
         i % 7 == 0 and i % 100 == 0 for i in range(1000)
     )
-    assert recorder.count("node_created", t_ns=10) == 1
-    assert recorder.count("node_deleted", t_ns=10) == 0
+    assert recorder.count("node_created", t_ns=20) == 1
+    assert recorder.count("node_deleted", t_ns=20) == 0
     with pytest.raises(TypeError, match="no hook 'wake'"):
         recorder.count("wake")
     with pytest.raises(TypeError, match="no field 'node'"):
@@ -166,7 +166,6 @@ def test_an_event_takes_little_memory() -> None:
         tracemalloc.stop()
     assert len(recorder) == number
     assert (after - before) / number <= 150
-    assert recorder.bytes_used() == pytest.approx(after - before, rel=0.1)
 
 
 def test_a_dropped_recording_is_freed_at_once() -> None:
@@ -213,7 +212,7 @@ def test_pandas(number: int) -> None:
     assert [str(frame[name].dtype) for name in ("t_ns", "session", "zxid", "duration")] == [
         "int64"
     ] * 4
-    assert frame.attrs == {"schema": "zkkit.events", "version": 1}
+    assert frame.attrs == {"schema": "zkkit.events", "version": 2}
     assert list(frame.itertuples(index=False, name=None)) == [(hook, *e) for hook, e in rows]
 
 
@@ -233,29 +232,39 @@ def test_jsonl_begins_with_a_header(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     recorded(some_rows(2)).to_jsonl(file)
     header, first, _ = map(json.loads, file.read_text().splitlines())
-    assert (header["schema"], header["version"]) == ("zkkit.events", 1)
+    assert (header["schema"], header["version"]) == ("zkkit.events", 2)
     assert list(first) == header["fields"] == ["hook", *Event._fields]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"schema": "zkkit.events", "version": 2}', "has version 2 .* reads version 1"),
+        ('{"schema": "zkkit.events", "version": 1}', "has version 1 .* reads version 2"),
+        ('{"schema": "zkkit.events", "version": 3}', "has version 3 .* reads version 2"),
         ('{"schema": "zkkit.events"}', "has version None"),
-        ('{"schema": "other", "version": 1}', "no zkkit recording: its schema is 'other'"),
+        ('{"schema": "other", "version": 2}', "no zkkit recording: its schema is 'other'"),
         ("[]", "no zkkit recording"),
         ("", "no zkkit recording"),
         ("PAR1", "no zkkit recording"),
-        ('{"schema": "zkkit.events", "version": 1}\n{"hook": "wo', "line 2 is no event"),
-        ('{"schema": "zkkit.events", "version": 1}\n{"hook": "wake"}', "line 2 is no event"),
-        ('{"schema": "zkkit.events", "version": 1}\n{"hook": "woke"}', "line 2 is no event"),
-        ('{"schema": "zkkit.events", "version": 1}\n[]', "line 2 is no event"),
+        ('{"schema": "zkkit.events", "version": 2}\n{"hook": "wo', "line 2 is no event"),
+        ('{"schema": "zkkit.events", "version": 2}\n{"hook": "wake"}', "line 2 is no event"),
+        ('{"schema": "zkkit.events", "version": 2}\n{"hook": "woke"}', "line 2 is no event"),
+        ('{"schema": "zkkit.events", "version": 2}\n[]', "line 2 is no event"),
     ],
 )
 def test_jsonl_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(text)
     with pytest.raises(BadRecording, match=message):
+        read_jsonl(file)
+
+
+def test_jsonl_that_is_no_text(tmp_path: Path) -> None:
+    """Wherever the damage is: far behind the first line, too."""
+    file = tmp_path / "events.jsonl"
+    recorded(some_rows(1000)).to_jsonl(file)
+    file.write_bytes(file.read_bytes() + b"\xff\xfe\n")
+    with pytest.raises(BadRecording, match="line 1002 is no event"):
         read_jsonl(file)
 
 
@@ -266,15 +275,18 @@ def test_parquet_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "events.parquet"
     recorded(some_rows(1)).to_parquet(file)
     written = parquet.read_table(file)
-    assert written.schema.metadata[b"zkkit.version"] == b"1"
+    assert written.schema.metadata[b"zkkit.version"] == b"2"
     for metadata, message in (
-        ({"zkkit.schema": "zkkit.events", "zkkit.version": "2"}, "has version 2"),
+        ({"zkkit.schema": "zkkit.events", "zkkit.version": "1"}, "has version 1"),
         ({"zkkit.schema": "zkkit.events"}, "has version ''"),
         (None, "no zkkit recording"),
     ):
         parquet.write_table(pyarrow.table(written).replace_schema_metadata(metadata), file)
         with pytest.raises(BadRecording, match=message):
             read_parquet(file)
+    parquet.write_table(written.drop_columns(["zxid"]), file)
+    with pytest.raises(BadRecording, match="has no column zxid"):
+        read_parquet(file)
     file.write_text("nonsense")
     with pytest.raises(BadRecording, match="no Parquet file"):
         read_parquet(file)

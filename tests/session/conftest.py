@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -12,24 +11,19 @@ from typing import Any
 import pytest
 
 import zkkit
+from tests.support import ensembles
+from tests.support.fixtures import nothing_new
+from zkkit import testing
 from zkkit.ensemble import LocalEnsemble
 from zkkit.testing import Proxy
 
 Open = Callable[..., zkkit.Session]
 
 
-def _eventually(predicate: Callable[[], Any], timeout: float = 5.0) -> Any:
-    deadline = time.monotonic() + timeout
-    while not (value := predicate()):
-        assert time.monotonic() < deadline, f"not so within {timeout:g} s: {predicate}"
-        time.sleep(0.02)
-    return value
-
-
 @pytest.fixture
 def eventually() -> Callable[..., Any]:
-    """Ask until the answer is true, and give it; fail when the time is over."""
-    return _eventually
+    """`zkkit.testing.eventually`, with less patience: sessions are quick."""
+    return lambda question, seconds=5.0: testing.eventually(question, seconds)
 
 
 @pytest.fixture(scope="session")
@@ -39,18 +33,9 @@ def zk_hosts(zk_ensemble: LocalEnsemble) -> str:
 
 
 @pytest.fixture
-def open_session(zk_hosts: str) -> Iterator[Open]:
+def open_session(zk_connect: Open) -> Open:
     """`zkkit.connect` with a small timeout; whatever it opened is closed after the test."""
-    opened: list[zkkit.Session] = []
-
-    def connect(hosts: str = zk_hosts, **options: Any) -> zkkit.Session:
-        options.setdefault("timeout", 5.0)
-        opened.append(zkkit.connect(hosts, **options))
-        return opened[-1]
-
-    yield connect
-    for session in reversed(opened):
-        session.close()
+    return zk_connect
 
 
 @pytest.fixture
@@ -93,17 +78,7 @@ def beside() -> Callable[..., Future[Any]]:
 @pytest.fixture
 def watchers(zk_ensemble: LocalEnsemble) -> Callable[[str], int]:
     """How many sessions have a data watch on a path, by what the servers say."""
-
-    def on_one(node: int, path: str) -> int:
-        count, inside = 0, False
-        for line in zk_ensemble.four_letter(node, "wchp").splitlines():
-            if line.startswith("/"):
-                inside = line == path
-            elif inside and line.strip():
-                count += 1
-        return count
-
-    return lambda path: sum(on_one(node, path) for node in zk_ensemble.nodes)
+    return lambda path: ensembles.watchers(zk_ensemble, path)
 
 
 @pytest.fixture
@@ -114,7 +89,7 @@ def no_thread_left() -> Callable[[], contextlib.AbstractContextManager[None]]:
     def block() -> Iterator[None]:
         before = set(threading.enumerate())
         yield
-        _eventually(lambda: set(threading.enumerate()) <= before, 3.0)
+        nothing_new(before, 3.0)
 
     return block
 

@@ -44,6 +44,7 @@ from zkkit.steps import (
     Within,
 )
 from zkkit.testing import Proxy
+from zkkit.testing.aio import eventually
 
 Use = Callable[[zkkit.aio.AioSession], Coroutine[Any, Any, Any]]
 InSession = Callable[..., Any]
@@ -62,13 +63,6 @@ def in_session(zk_hosts: str) -> InSession:
         return asyncio.run(main())
 
     return run
-
-
-async def soon(predicate: Callable[[], Coroutine[Any, Any, Any]], timeout: float = 5.0) -> None:
-    """Ask until the answer is true."""
-    async with asyncio.timeout(timeout):
-        while not await predicate():
-            await asyncio.sleep(0.02)
 
 
 def test_connect_awaited(zk_hosts: str) -> None:
@@ -186,7 +180,7 @@ def test_spawn_and_stop(in_session: InSession, zk_path: str) -> None:
 
     async def use(session: zkkit.aio.AioSession) -> None:
         spawned = session.spawn(script())
-        await soon(lambda: session.exists(zk_path))
+        await eventually(lambda: session.exists(zk_path), 5.0)
         await session.run(Stop(spawned))
         assert await session.exists(zk_path) is None
 
@@ -203,7 +197,7 @@ def test_a_watch(in_session: InSession, zk_path: str) -> None:
 
     async def use(session: zkkit.aio.AioSession) -> None:
         waiting = asyncio.create_task(session.run(look()))
-        await soon(lambda: session.exists(zk_path))
+        await eventually(lambda: session.exists(zk_path), 5.0)
         await session.set(zk_path, b"x")
         assert await waiting == Fire(FireKind.CHANGED, zk_path)
 
@@ -226,7 +220,7 @@ def test_cancelled_task(in_session: InSession, zk_path: str) -> None:
 
     async def use(session: zkkit.aio.AioSession) -> None:
         task = asyncio.create_task(session.run(script()))
-        await soon(lambda: session.exists(zk_path))
+        await eventually(lambda: session.exists(zk_path), 5.0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -300,6 +294,7 @@ def test_lost_replies(in_session: InSession, zk_proxy: Proxy, zk_path: str) -> N
     in_session(use, hosts=zk_proxy.hosts)
 
 
+@pytest.mark.slow  # test_faults.py has it on threads: the runs are the same
 def test_lost_session(zk_proxy: Proxy, zk_path: str) -> None:
     """Frozen for too long: the waiting task is told, and a new session is there afterwards."""
 
@@ -311,11 +306,9 @@ def test_lost_session(zk_proxy: Proxy, zk_path: str) -> None:
             with pytest.raises(SessionLost):
                 await session.run(Wait(), timeout=5.0)
             zk_proxy.thaw()
-            async with asyncio.timeout(5.0):
-                while session.state != "connected":
-                    await asyncio.sleep(0.02)
+            await eventually(lambda: session.state == "connected", 5.0)
             assert session.session_id != before
-            await soon(lambda: gone(session), 2.0)
+            await eventually(lambda: gone(session), 2.0)
 
     async def gone(session: zkkit.aio.AioSession) -> bool:
         return await session.exists(zk_path) is None
@@ -370,6 +363,7 @@ def test_failed_connect_leaves_no_thread(no_thread_left: Any) -> None:
         assert time.monotonic() - began < 2.0
 
 
+@pytest.mark.slow  # two seconds until kazoo gives up; threads show it every day
 def test_cancelled_connect_leaves_no_thread(zk_proxy: Proxy, no_thread_left: Any) -> None:
     """Who is cancelled while connecting leaves nothing open."""
 

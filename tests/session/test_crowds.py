@@ -8,16 +8,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import zkkit.aio
 from zkkit import ReentrantLock
-from zkkit.session.kazoo_private import Bell
 from zkkit.steps import Data, Exists, Get, Script, Together, Wait
-from zkkit.testing import Proxy
+from zkkit.testing import Proxy, aio
 
 Eventually = Callable[..., Any]
 CROWD = 2000
@@ -39,6 +37,7 @@ def small_stacks() -> Iterator[None]:
     threading.stack_size(before)
 
 
+@pytest.mark.slow  # a crowd at a closed door is there every day
 def test_two_thousand_threads_outlive_a_dropped_connection(
     through: zkkit.Session, zk_proxy: Proxy, small_stacks: None, eventually: Eventually
 ) -> None:
@@ -60,6 +59,7 @@ def test_two_thousand_threads_outlive_a_dropped_connection(
         thread.join(5.0)
 
 
+@pytest.mark.slow  # as with threads
 def test_two_thousand_tasks_outlive_a_dropped_connection(zk_proxy: Proxy) -> None:
     """The same with asyncio."""
 
@@ -70,8 +70,7 @@ def test_two_thousand_tasks_outlive_a_dropped_connection(zk_proxy: Proxy) -> Non
                 tasks = [
                     asyncio.create_task(session.run(wait_and_read(arrived))) for _ in range(CROWD)
                 ]
-                while len(arrived) < CROWD:
-                    await asyncio.sleep(0.02)
+                await aio.eventually(lambda: len(arrived) == CROWD, 60.0)
                 zk_proxy.drop()
                 assert len(await asyncio.gather(*tasks)) == CROWD
 
@@ -101,6 +100,7 @@ with zkkit.connect(hosts, timeout=5.0, handler="gevent") as session, gevent.Time
 """
 
 
+@pytest.mark.slow  # as with threads and tasks
 def test_two_thousand_greenlets_outlive_a_dropped_connection(zk_proxy: Proxy) -> None:
     """The same with gevent, in a process of its own."""
     pytest.importorskip("gevent")
@@ -139,6 +139,7 @@ def test_crowd_at_a_closed_door(
     assert all(stat.result(20.0) is not None for stat in asked)
 
 
+@pytest.mark.slow  # the crowd above, in a line
 def test_lock_outlives_a_drop_with_three_hundred_in_line(
     through: zkkit.Session,
     zk_proxy: Proxy,
@@ -173,46 +174,3 @@ def test_kazoo_users_may_crowd_too(session: zkkit.Session) -> None:
     """Requests through the kazoo client below share the wake-up, and none is forgotten."""
     results = [session.kazoo.exists_async("/") for _ in range(1000)]
     assert all(result.get(timeout=20.0) is not None for result in results)
-
-
-class Ends:
-    """Both ends of a pair with room for so many bytes; `reading` is called when it is read."""
-
-    def __init__(self, room: int, reading: Callable[[], object]) -> None:
-        self.bytes, self.room, self.reading = 0, room, reading
-
-    def setblocking(self, flag: bool) -> None:
-        assert not flag
-
-    def send(self, data: bytes) -> int:
-        if self.bytes == self.room:
-            raise BlockingIOError
-        self.bytes += 1
-        return 1
-
-    def recv(self, size: int) -> bytes:
-        self.reading()
-        self.bytes = 0
-        return b"\0"
-
-
-def test_bell_rings_while_there_is_something_to_send() -> None:
-    """A full pair drops bytes, never the wake-up; it is silent only when the queue is empty, also
-    if somebody puts something in just while the bytes are being removed."""
-    client = SimpleNamespace(_queue=["first"] * 10)
-    pair = Ends(3, lambda: client._queue.append("late") if pair.room == 3 else None)
-    bell = Bell(client, (pair, pair))
-    for _ in client._queue:
-        bell.send(b"\0")
-    assert pair.bytes == 3
-    for _ in range(9):
-        client._queue.pop()
-        bell.recv(1)
-        assert pair.bytes == 3
-    client._queue.pop()
-    bell.recv(1)
-    assert client._queue == ["late"] and pair.bytes == 1
-    client._queue.pop()
-    pair.room = 4
-    bell.recv(1)
-    assert pair.bytes == 0

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import queue
+import struct
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kazoo.exceptions import ConnectionDropped
 
 import zkkit
 from zkkit.errors import ConnectionLost, DeadlineExceeded, NodeExists, SessionLost
 from zkkit.retry import NEVER
+from zkkit.session import opcodes
+from zkkit.session.link import BODY, Reply
 from zkkit.steps import (
     Call,
     Create,
@@ -45,25 +48,52 @@ def test_states_across_a_cut(
     assert through.session_id == before
 
 
+def mishear(session: Any, monkeypatch: Any, kind: int, change: Callable[[Reply], Reply]) -> None:
+    """Let the reply to the next request of this kind be another one."""
+    link = session._transport._standing.link
+    receive = link.receive
+
+    def misheard(data: bytes) -> list[Any]:
+        heard = receive(data)
+        for place, each in enumerate(heard):
+            if isinstance(each, Reply) and each.what.type == kind:
+                monkeypatch.undo()
+                heard[place] = change(each)
+        return list(heard)
+
+    monkeypatch.setattr(link, "receive", misheard)
+
+
 def test_a_reply_that_calls_the_session_over_makes_it_ask_again(
     session: zkkit.Session, zk_path: str, ear: Any, eventually: Any, monkeypatch: Any
 ) -> None:
     """It breaks the connection, though pings are answered there, and hears the truth on the next
     one: here that the session lives."""
-    connection = session.kazoo._connection
-    read = connection._read_response
-
-    def refuse(header: Any, buffer: Any, offset: int) -> Any:
-        monkeypatch.undo()
-        return read(header._replace(err=-112), buffer, offset)
-
-    monkeypatch.setattr(connection, "_read_response", refuse)
+    mishear(session, monkeypatch, opcodes.CREATE2, lambda reply: reply._replace(error=-112))
     session.hooks.add(ear)
     before = session.session_id
     with pytest.raises(ConnectionLost):
         session.create(zk_path)
     eventually(lambda: ear.states == ["suspended", "connected"])
     assert session.session_id == before
+    assert session.exists(zk_path) is not None
+
+
+def test_a_multi_that_calls_the_session_over(
+    session: zkkit.Session, zk_path: str, ear: Any, eventually: Any, monkeypatch: Any
+) -> None:
+    """The same; of a multi it is said in the reply's body, as the error of an operation."""
+    over = struct.pack(">i?ii", -1, False, -112, -112) + struct.pack(">i?i", -1, True, -1)
+    mishear(
+        session,
+        monkeypatch,
+        opcodes.MULTI,
+        lambda reply: reply._replace(frame=reply.frame[:BODY] + over),
+    )
+    session.hooks.add(ear)
+    with pytest.raises(ConnectionLost):
+        session.multi(Create(zk_path))
+    eventually(lambda: ear.states == ["suspended", "connected"])
     assert session.exists(zk_path) is not None
 
 
@@ -133,6 +163,7 @@ def test_expired_by_the_servers(
 # --- the session's own clock -------------------------------------------------------------------
 
 
+@pytest.mark.slow  # a whole session timeout, as tests/locks/test_faults.py has
 def test_frozen_longer_than_the_timeout(
     open_session: Any, session: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any
 ) -> None:
@@ -175,6 +206,7 @@ def test_old_session_is_closed_not_left_to_expire(
     eventually(lambda: session.exists(zk_path) is None, 1.5)
 
 
+@pytest.mark.slow  # a whole session timeout; expired_by_the_servers has none
 def test_every_run_is_told_that_the_session_is_lost(
     open_session: Any, zk_proxy: Proxy, zk_path: str, beside: Any
 ) -> None:
@@ -298,17 +330,17 @@ def test_a_reply_to_nothing_we_asked(
     """Like a broken connection: the session goes on. (kazoo's thread would die of it.)"""
     session = open_session(zk_hosts)
     before = session.session_id
-    connection = session.kazoo._connection
-    read = connection._read_header
+    link = session._transport._standing.link
+    read = link._read
 
-    def misread(timeout: float) -> Any:
-        header, *rest = read(timeout)
-        if header.xid > 0:
+    def misread(frame: bytes, before: Any) -> Any:
+        (xid,) = struct.unpack_from(">i", frame)
+        if xid > 0:
             monkeypatch.undo()
-            header = header._replace(xid=header.xid + 1)
-        return header, *rest
+            frame = struct.pack(">i", xid + 1) + frame[4:]
+        return read(frame, before)
 
-    monkeypatch.setattr(connection, "_read_header", misread)
+    monkeypatch.setattr(link, "_read", misread)
     with pytest.raises(ConnectionLost):
         session.create(zk_path)
     assert session.get(zk_path).data == b""
@@ -411,6 +443,7 @@ def test_unsent_requests_keep_their_order(
     assert found[Exists].result is not None
 
 
+@pytest.mark.slow  # a whole session timeout; its twin below has none
 def test_unsent_requests_do_not_reach_the_next_session(
     open_session: Any, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, beside: Any,
     eventually: Any,
@@ -428,21 +461,39 @@ def test_unsent_requests_do_not_reach_the_next_session(
     assert other.exists(zk_path) is None
 
 
-def test_what_kazoo_never_sent_does_not_reach_the_next_session(
-    open_session: Any, other: zkkit.Session, zk_path: str, monkeypatch: Any, eventually: Any
+def test_no_two_requests_of_a_session_have_the_same_number(
+    through: zkkit.Session, zk_proxy: Proxy, monkeypatch: Any
 ) -> None:
-    """Our clock ends the session while kazoo still has a request in its queue."""
+    """Whatever the connection: a server that still hears of a write which was sent to another one
+    would take it for the answer to a request of the same number (ZOOKEEPER-2684)."""
+    numbers: list[int] = []
+    transport = through._transport
+    hear = transport.hear
+
+    def note(heard: Any) -> None:
+        if isinstance(heard, Reply):
+            numbers.append(heard.xid)
+        hear(heard)
+
+    monkeypatch.setattr(transport, "hear", note)
+    for _ in range(3):
+        for _ in range(5):
+            through.exists("/")
+        zk_proxy.drop()
+    through.exists("/")
+    assert len(numbers) >= 16
+    assert numbers == sorted(set(numbers))
+
+
+def test_what_was_never_sent_does_not_reach_the_next_session(
+    open_session: Any, other: zkkit.Session, zk_path: str, eventually: Any
+) -> None:
+    """Our clock ends the session while a request still waits for its socket."""
     session = open_session(timeout=5.0)
     old = session.session_id
-    connection = session.kazoo._connection
-
-    def drop(*timeouts: float) -> None:
-        monkeypatch.undo()
-        raise ConnectionDropped("before it was sent")
-
     runner = session._runner
     with runner._monitor:
-        monkeypatch.setattr(connection, "_send_request", drop)
+        session._transport._standing.full = True
         runner.start(runner.background_run(iter(Create(zk_path)), "too late"))
         lose_by_clock(session)
     eventually(lambda: session.session_id not in (0, old))
@@ -510,7 +561,7 @@ def test_an_inner_deadline_and_a_cancel_leave_no_orphan(
     assert holder.acquire()
 
     def script() -> Script[None]:
-        yield from zkkit.ReentrantLock.acquire.of(lock, timeout=0.2)
+        yield from lock.acquire.of(timeout=0.2)
 
     zk_proxy.freeze()
     with pytest.raises(DeadlineExceeded):

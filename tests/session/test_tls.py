@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zkkit
+from tests.support.certificates import certificate
 from zkkit.errors import ZkkitError
-from zkkit.testing.wire import split_hosts
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("openssl") is None, reason="the openssl command makes the test's certificates"
-)
-
-
-def certificate(directory: Path, name: str) -> tuple[str, str]:
-    """A self-signed certificate for loopback, and its key."""
-    cert, key = str(directory / f"{name}.crt"), str(directory / f"{name}.key")
-    command = [
-        *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-        *("-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"),
-        *("-keyout", key, "-out", cert),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    return cert, key
+from zkkit.hosts import parse_hosts
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +28,7 @@ class TlsProxy:
     """Takes TLS on a loopback port and passes on what is inside."""
 
     def __init__(self, hosts: str, context: ssl.SSLContext) -> None:
-        self._target = split_hosts(hosts)[0][0]
+        self._target = parse_hosts(hosts)[0][0]
         self._context = context
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)

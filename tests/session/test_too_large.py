@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kazoo.exceptions import ConnectionLoss, NoNodeError
 
 import zkkit
 from zkkit.errors import ConnectionLost, NoNode, TooLarge
-from zkkit.session.kazoo_transport import SERVERS_TAKE, Call, KazooTransport
-from zkkit.session.platforms import Threads
+from zkkit.session.kazoo_transport import SERVERS_TAKE, KazooTransport
+from zkkit.session.link import BODY, Reply
+from zkkit.session.options import Options
+from zkkit.session.platforms import threads
+from zkkit.session.transport import Outgoing
 from zkkit.session.wire import Wire
 from zkkit.steps import OPEN_ACL, Create, Set, Sync, Together
 
@@ -83,7 +85,7 @@ def test_lock_with_large_node_data(
 def test_the_limit_is_that_of_the_servers(session: zkkit.Session, zk_path: str) -> None:
     """One byte less is written."""
     session.create(zk_path)
-    frame = Call(Wire("", OPEN_ACL).encode(Set(zk_path, b"")), zk_path).size
+    frame = Outgoing(Wire("", OPEN_ACL).encode(Set(zk_path, b"")), zk_path).size
     assert session.set(zk_path, LARGE[: SERVERS_TAKE - frame]).data_length == SERVERS_TAKE - frame
     with pytest.raises(TooLarge) as caught:
         session.set(zk_path, LARGE[: SERVERS_TAKE - frame + 1])
@@ -108,7 +110,9 @@ class Ear:
     def __init__(self) -> None:
         self.errors: list[Any] = []
 
-    def replied(self, call: Call, value: Any, error: Any) -> None:
+    def answered(self, sent_at: float) -> None: ...
+
+    def replied(self, call: Outgoing, value: Any, error: Any) -> None:
         self.errors.append(error)
 
 
@@ -116,15 +120,12 @@ class Ear:
 def test_servers_that_take_more(answer: str) -> None:
     """Where a request of some size was answered, one of that size is not called too large: its
     connection broke for another reason."""
-    transport = KazooTransport("h:1", platform=Threads(), timeout=5.0, auth=(), tls=None)
+    transport = KazooTransport(Options("h:1"), threads())
     ear: Any = Ear()
     transport._listener = ear
-    calls = [Call(Wire("", OPEN_ACL).encode(Set("/x", LARGE)), "/x") for _ in range(3)]
-    for call in calls:
-        call.bind(transport)
-        call.serialize()
-    calls[0].set_exception(ConnectionLoss())
-    calls[1].set(None) if answer == "done" else calls[1].set_exception(NoNodeError())
-    calls[2].set_exception(ConnectionLoss())
-    assert isinstance(ear.errors[0], TooLarge)
-    assert isinstance(ear.errors[2], ConnectionLost)
+    call = Outgoing(Wire("", OPEN_ACL).encode(Set("/x", LARGE)), "/x")
+    assert isinstance(transport._broke(call), TooLarge)
+    refusal = Reply(call, 1.0, NoNode.code, 7, 1, bytes(BODY))
+    transport.hear(refusal if answer == "refused" else refusal._replace(error=0, frame=bytes(99)))
+    assert [type(error) for error in ear.errors] == [NoNode if answer == "refused" else type(None)]
+    assert isinstance(transport._broke(call), ConnectionLost)

@@ -143,6 +143,7 @@ def test_a_follower_is_cut_off_whose_client_knows_no_other(
         strike()
 
 
+@pytest.mark.slow  # four seconds of patience
 def test_a_follower_is_cut_off_whose_client_knows_the_others(
     zk_ensemble: LocalEnsemble, zk_path: str
 ) -> None:
@@ -253,7 +254,8 @@ def test_a_slow_link(zk_ensemble: LocalEnsemble, zk_hosts: str, zk_path: str) ->
         assert [pair.holds[0].valid for pair in pairs] == [True] * len(pairs)
 
 
-@pytest.mark.parametrize("idle", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow  # quickly: tests/locks/test_lapsed.py
+@pytest.mark.parametrize("idle", [2, 10])
 def test_a_grant_is_valid_at_once_in_an_idle_session(
     zk_hosts: str, zk_path: str, idle: int
 ) -> None:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from zkkit.session.watches import Key, WatchKind, WatchTable
+from zkkit.kernel import WatchKey, WatchKind
+from zkkit.session.watches import WatchTable
 
-DATA, CHILD = Key(WatchKind.DATA, "/a"), Key(WatchKind.CHILD, "/a")
-LASTING, RECURSIVE = Key(WatchKind.PERSISTENT, "/a"), Key(WatchKind.RECURSIVE, "/a")
+DATA, CHILD = WatchKey(WatchKind.DATA, "/a"), WatchKey(WatchKind.CHILD, "/a")
+LASTING, RECURSIVE = WatchKey(WatchKind.PERSISTENT, "/a"), WatchKey(WatchKind.RECURSIVE, "/a")
 
 
 @pytest.fixture
-def removed() -> list[Key]:
+def removed() -> list[WatchKey]:
     return []
 
 
 @pytest.fixture
-def table(removed: list[Key]) -> WatchTable[str]:
+def table(removed: list[WatchKey]) -> WatchTable[str]:
     return WatchTable(removed.append, lambda key: None)
 
 
 @pytest.mark.parametrize("lasting", [LASTING, RECURSIVE])
 @pytest.mark.parametrize("one_shot", [DATA, CHILD])
 def test_a_refused_persistent_watch(
-    table: WatchTable[str], lasting: Key, one_shot: Key, removed: list[Key]
+    table: WatchTable[str], lasting: WatchKey, one_shot: WatchKey, removed: list[WatchKey]
 ) -> None:
     """A server without persistent watches: whoever relied on one, before or after the refusal was
     known, is told to look again, and then asks for a watch of its own."""

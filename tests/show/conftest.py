@@ -3,21 +3,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import product
-from typing import Any
 
 import pytest
 
-from zkkit.bench.compare import Outcome, Plan
 from zkkit.bench.designs import HERD, SEQUENTIAL, Design
-from zkkit.bench.machine import Cpu
-from zkkit.bench.results import results
-from zkkit.bench.run import Run
+from zkkit.bench.experiment import head_of
+from zkkit.bench.gate.experiment import EXPERIMENT
+from zkkit.bench.gate.figures import GateResults
+from zkkit.bench.gate.gate_run import GateRun
+from zkkit.bench.gate.plan import GatePlan
+from zkkit.bench.gate.run import GateOutcome
+from zkkit.bench.kit.machine import Cpu
+from zkkit.bench.kit.servers import ServerFacts
 
-Document = dict[str, Any]
 
-
-def run_of(design: str, contenders: int, fires: int, repeat: int, cpu: float) -> Run:
-    return Run(
+def run_of(design: str, contenders: int, fires: int, repeat: int, cpu: float) -> GateRun:
+    return GateRun(
         design=design,
         contenders=contenders,
         repeat=repeat,
@@ -36,7 +37,7 @@ def run_of(design: str, contenders: int, fires: int, repeat: int, cpu: float) ->
 
 
 @pytest.fixture
-def make_document() -> Callable[..., Document]:
+def make_document() -> Callable[..., GateResults]:
     """Results of a comparison that never was: herds fire as given, queues as the law says."""
 
     def make(
@@ -46,9 +47,9 @@ def make_document() -> Callable[..., Document]:
         designs: Sequence[Design] = (HERD, SEQUENTIAL),
         population: str = "own",
         repeats: int = 2,
-    ) -> Document:
-        plan = Plan(tuple(designs), tuple(herd), repeats, 42, population=population)
-        outcome = Outcome(plan)
+    ) -> GateResults:
+        plan = GatePlan(tuple(designs), tuple(herd), repeats, 42, population=population)
+        outcome = GateOutcome(plan)
         for contenders, fires in herd.items():
             for repeat, design in product(range(repeats), designs):
                 queue = design.law.wakeups.exact
@@ -61,17 +62,9 @@ def make_document() -> Callable[..., Document]:
                         cpu / 2 if queue else cpu,
                     )
                 )
-        return results(
-            outcome,
-            name="compare",
-            command="zkkit compare --seed 42 & more",
-            started=datetime.now(UTC),
-            ensemble={
-                "backend": "local",
-                "size": 3,
-                "zookeeper": "3.8.0",
-                "medium": "memory",
-            },
-        )
+        facts = ServerFacts("local", 3, "3.8.0", "memory")
+        command = "zkkit compare --seed 42 & more"
+        head = head_of("compare", outcome.judgement, command, datetime.now(UTC), facts)
+        return EXPERIMENT.figures(outcome, head)
 
     return make

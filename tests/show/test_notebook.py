@@ -8,15 +8,17 @@ import re
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from zkkit.bench.oversell import Sale
-from zkkit.show import notebook, prediction, shop
+from zkkit import notebook
+from zkkit.bench.gate.figures import GateResults
+from zkkit.bench.shop import picture, words
+from zkkit.bench.shop.run import Sale
+from zkkit.notebook import prediction
 from zkkit.steps import Children, Get, Script, Together, Wait
 
-Make = Callable[..., dict[str, Any]]
+Make = Callable[..., GateResults]
 
 
 @pytest.fixture
@@ -144,14 +146,14 @@ def test_a_script_is_played_by_hand() -> None:
 
 def test_tables_are_text_and_html() -> None:
     """A table is aligned text for a terminal, and HTML with nothing unescaped for a page."""
-    shown = notebook.Table(("who", "fires"), [("<herd>", "36")])
+    shown = notebook.RichTable(("who", "fires"), [("<herd>", "36")])
     assert repr(shown).splitlines()[2] == "<herd>     36"
     assert "&lt;herd&gt;" in shown._repr_html_()
 
 
 def test_a_picture_carries_its_words() -> None:
     """Whoever does not see the picture gets its finding as alt text."""
-    data, metadata = notebook.Picture(b"png", "nine woke")._repr_mimebundle_()
+    data, metadata = notebook.RichPicture(b"png", "nine woke")._repr_mimebundle_()
     assert data["text/plain"] == metadata["image/png"]["alt"] == "nine woke"
     assert "nine" in notebook.Folded("nine\nwoke")._repr_html_()
 
@@ -167,13 +169,13 @@ def test_the_small_mode(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_servers_that_run_already(zk_hosts: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """ZKKIT_HOSTS names the servers; they tell their version, and stop() leaves them alone."""
     monkeypatch.setenv("ZKKIT_HOSTS", zk_hosts)
-    there = notebook.servers()
-    assert there.hosts == zk_hosts
-    there.stop()
-    told = there.describe()
-    assert told["size"] == 3
-    assert told["zookeeper"][0].isdigit()
-    assert "3 x ZooKeeper" in repr(notebook.stated(there))
+    servers = notebook.servers()
+    assert servers.hosts == zk_hosts
+    servers.stop()
+    facts = servers.describe()
+    assert facts.size == 3
+    assert facts.zookeeper[0].isdigit()
+    assert "3 x ZooKeeper" in repr(notebook.stated(servers))
 
 
 def sale(way: str, sold: int, fires: int | None = 5, *, left: int = 0) -> Sale:
@@ -183,18 +185,18 @@ def sale(way: str, sold: int, fires: int | None = 5, *, left: int = 0) -> Sale:
 def test_the_shop_in_a_line_and_in_words() -> None:
     """Who oversells is named with the number, who does not is too; unknown fires are unknown."""
     sales = [sale("none", 100), sale("in-process", 50), sale("herd", 10), sale("sequential", 10)]
-    assert shop.finding(sales) == (
+    assert words.finding(sales) == (
         "No lock oversells 90, threading.Lock oversells 40; "
         "HerdLock and ReentrantLock sell exactly 10"
     )
-    assert "threading.Lock: 50 sold of 10 in stock" in shop.words(sales)
-    assert shop.cells(sale("herd", 10, None))[-1] == "?"
-    assert shop.png(sales).startswith(b"\x89PNG")
+    assert "threading.Lock: 50 sold of 10 in stock" in words.words(sales)
+    assert words.cells(sale("herd", 10, None))[-1] == "?"
+    assert picture.png(sales).startswith(b"\x89PNG")
 
 
 def test_a_shop_that_never_sold_out_is_not_said_to_have() -> None:
     """Where the shelf says 9 in the end nothing was sold out; the last sale has a time all the
     same."""
-    row = dict(zip(shop.HEADERS, shop.cells(sale("none", 100, left=9)), strict=True))
+    row = dict(zip(words.HEADERS, words.cells(sale("none", 100, left=9)), strict=True))
     assert (row["shelf says"], row["last sale after"]) == ("9", "0.50 s")
-    assert not any("sold out" in header for header in shop.HEADERS)
+    assert not any("sold out" in header for header in words.HEADERS)

@@ -7,15 +7,20 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
 from zkkit.bench.designs import CHILDREN_WATCH, HERD, RW, RW_FIRST, RW_HERD, SEQUENTIAL, Design
-from zkkit.show import canvas, findings, plots, report
+from zkkit.bench.gate import picture, words
+from zkkit.bench.gate.experiment import EXPERIMENT
+from zkkit.bench.gate.figures import GateResults
+from zkkit.bench.kit.judgement import Judgement, VerdictWord
+from zkkit.show import canvas
 
-Make = Callable[..., dict[str, Any]]
+Make = Callable[..., GateResults]
 
 
 class Page(HTMLParser):
@@ -37,7 +42,7 @@ class Page(HTMLParser):
 @pytest.mark.parametrize("herd", [{2: 3, 4: 9, 32: 500}, {3: 5}, {1: 1, 2: 3, 3: 6, 250: 9000}])
 def test_the_picture_is_1600_pixels_wide(make_document: Make, herd: dict[int, int]) -> None:
     """Whatever the numbers of contenders, a PNG of the promised width is drawn."""
-    png = plots.compare_png(make_document(herd))
+    png = picture.compare_png(make_document(herd))
     assert png.startswith(b"\x89PNG")
     assert struct.unpack(">I", png[16:20]) == (1600,)
 
@@ -51,7 +56,7 @@ def test_any_designs_can_be_drawn(
 ) -> None:
     """Three designs, those of readers and writers, and one alone, in both populations."""
     document = make_document({2: 3, 16: 100}, designs=designs, population=population)
-    assert plots.compare_png(document).startswith(b"\x89PNG")
+    assert picture.compare_png(document).startswith(b"\x89PNG")
 
 
 def test_designs_look_different() -> None:
@@ -68,7 +73,7 @@ def test_drawing_leaves_matplotlib_as_it_was(make_document: Make) -> None:
 
     figures = matplotlib.pyplot.get_fignums()
     with matplotlib.rc_context({"font.size": 33}):
-        plots.compare_png(make_document({2: 3}))
+        picture.compare_png(make_document({2: 3}))
         assert matplotlib.rcParams["font.size"] == 33
     assert matplotlib.pyplot.get_fignums() == figures
 
@@ -79,7 +84,7 @@ def test_without_matplotlib_the_way_out_is_told(
     """A bare install is told what to install."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(canvas.NoPicture, match=r"pip install 'zkkit\[lab\]'"):
-        plots.compare_png(make_document({2: 3}))
+        picture.compare_png(make_document({2: 3}))
 
 
 def test_the_command_line_loads_no_plotting() -> None:
@@ -94,23 +99,23 @@ def test_the_command_line_loads_no_plotting() -> None:
 def test_the_report_is_self_contained(make_document: Make) -> None:
     """The page refers to nothing outside itself and its picture has an alt text."""
     document = make_document({2: 3, 8: 33})
-    html = report.html(document, {"compare.png": b"\x89PNG..."})
-    page = Page(html)
-    images = [attributes for tag, attributes in page.tags if tag == "img"]
+    html = EXPERIMENT.page(document, {"compare.png": b"\x89PNG..."})
+    found = Page(html)
+    images = [attributes for tag, attributes in found.tags if tag == "img"]
     assert [str(image["src"])[:22] for image in images] == ["data:image/png;base64,"]
-    assert images[0]["alt"] == findings.alt_text(document)
+    assert images[0]["alt"] == words.alt_text(document)
     assert not re.search(r"https?://|url\(|@import", html)
-    assert not {"script", "link", "iframe"} & {tag for tag, _ in page.tags}
+    assert not {"script", "link", "iframe"} & {tag for tag, _ in found.tags}
     assert "prefers-color-scheme: dark" in html
 
 
 def test_the_report_tells_everything(make_document: Make) -> None:
     """Verdict, finding, figures, machine and the command to run again are on the page."""
     document = make_document({2: 3, 8: 33})
-    text = Page(report.html(document, {})).text
+    text = Page(EXPERIMENT.page(document, {})).text
     for part in (
-        document["why"],
-        findings.title(document),
+        document.head.judgement.why,
+        words.title(document),
         "≤ 36",
         "ZooKeeper 3.8.0",
         "seed 42",
@@ -121,23 +126,20 @@ def test_the_report_tells_everything(make_document: Make) -> None:
 
 def test_the_report_says_who_contends(make_document: Make) -> None:
     """Own sessions or one lock object, and who of them writes, with the law of each design."""
-    own = Page(report.html(make_document({4: 10}), {})).text
+    own = Page(EXPERIMENT.page(make_document({4: 10}), {})).text
     assert "each with a session of its own" in own and "to write" not in own
     document = make_document({4: 8}, designs=(RW_FIRST, RW), population="shared")
-    text = Page(report.html(document, {})).text
+    text = Page(EXPERIMENT.page(document, {})).text
     assert "threads on one lock object" in text and "the first half of them to write" in text
     assert "at most W+1 fires, exactly N creates, at most W+R(W+1) wakeups" in text
 
 
-@pytest.mark.parametrize(
-    ("verdict", "word"), [(True, "holds"), (False, "broken"), ("unknown", "unknown")]
-)
-def test_the_verdict_is_a_word_beside_its_colour(
-    make_document: Make, verdict: object, word: str
-) -> None:
+@pytest.mark.parametrize("word", ["holds", "broken", "unknown"])
+def test_the_verdict_is_a_word_beside_its_colour(make_document: Make, word: VerdictWord) -> None:
     """Nobody has to see a colour to know the verdict."""
-    document = make_document({2: 3}) | {"verdict": verdict}
-    assert f"Verdict: {word}" in Page(report.html(document, {})).text
+    document = make_document({2: 3})
+    document = replace(document, head=replace(document.head, judgement=Judgement(word, "")))
+    assert f"Verdict: {word}" in Page(EXPERIMENT.page(document, {})).text
 
 
 # --- what is drawn ----------------------------------------------------------------------
@@ -145,12 +147,12 @@ def test_the_verdict_is_a_word_beside_its_colour(
 RW_DESIGNS = (RW_HERD, RW_FIRST, RW)
 
 
-def drawn(document: dict[str, Any]) -> Any:
+def drawn(document: GateResults) -> Any:
     """The figure, with every text in its place."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     with canvas.style():
-        figure = plots._draw(document)
+        figure = picture._draw(document)
         FigureCanvasAgg(figure).draw()
     return figure
 
@@ -262,7 +264,7 @@ def test_labels_make_room_to_both_sides(wanted: list[float], given: list[float])
 
 def test_the_tables_of_the_report_have_distinct_headings(make_document: Make) -> None:
     """No table has two columns of one name, and each stands under a heading of its own."""
-    html = report.html(make_document({2: 3}), {})
+    html = EXPERIMENT.page(make_document({2: 3}), {})
     parts = re.split(r"<h2>(.*?)</h2>", html)
     headings, sections = parts[1::2], parts[2::2]
     assert len(set(headings)) == len(headings)

@@ -8,6 +8,7 @@ refused write and on every session; the model does not).
 from __future__ import annotations
 
 import queue
+import threading
 import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,11 +18,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zkkit.errors import NodeExists, NoNode, NoWatcher, ZkkitError
-from zkkit.session.kazoo_transport import Call, KazooTransport
-from zkkit.session.platforms import Threads
+from zkkit.session.kazoo_transport import KazooTransport
+from zkkit.session.loop import seat_for
+from zkkit.session.options import Options
+from zkkit.session.platforms import threads
+from zkkit.session.transport import Outgoing
 from zkkit.session.wire import Wire
 from zkkit.sim import World
-from zkkit.sim.world import session_id
+from zkkit.sim.state import session_id
 from zkkit.steps import (
     OPEN_ACL,
     Check,
@@ -60,11 +64,16 @@ class RawSession:
         self.root = ""
         self._replies: queue.Queue[tuple[Any, ZkkitError | None]] = queue.Queue()
         self._up: queue.Queue[bool] = queue.Queue()
-        self._transport = KazooTransport(hosts, platform=Threads(), timeout=10.0, auth=(), tls=None)
-        self._transport.open(self)
+        self._monitor = threading.RLock()
+        self._transport = KazooTransport(Options(hosts), threads())
+        self._seat = seat_for(threads())
+        self._transport.open(self, self._seat)
         self._up.get(timeout=PATIENCE)
 
     # what the transport tells
+
+    def batch(self) -> Any:
+        return self._monitor
 
     def session_opened(self, session_id: int, timeout: float, sent_at: float) -> bool:
         self.id = session_id
@@ -85,7 +94,7 @@ class RawSession:
     def fired(self, kind: Any, full_path: str) -> None:
         self.told.append(Fire(kind, full_path[len(self.root) :] or "/"))
 
-    def replied(self, call: Call, value: Any, error: ZkkitError | None) -> None:
+    def replied(self, call: Outgoing, value: Any, error: ZkkitError | None) -> None:
         self._replies.put((value, error))
 
     # what the test asks for
@@ -97,7 +106,9 @@ class RawSession:
         self._ask(Wire(self.root, OPEN_ACL).encode_remove_watch(path, kind), path)
 
     def _ask(self, encoded: Any, path: str) -> Any:
-        self._transport.send(Call(encoded, path))
+        with self._monitor:
+            self._transport.send(Outgoing(encoded, path))
+            self._transport.flush()
         value, error = self._replies.get(timeout=PATIENCE)
         if error is not None:
             raise error
@@ -113,6 +124,7 @@ class RawSession:
 
     def close(self) -> None:
         self._transport.shut_down(PATIENCE)
+        self._seat.stop()
 
 
 class Twins:
@@ -317,10 +329,10 @@ def random_sequences(count: int) -> Any:
     )
 
 
-@random_sequences(100)
+@random_sequences(40)
 @given(sequence=sequences)
 def test_random_sequences(twins: Twins, sequence: list[tuple[int, Any]]) -> None:
-    """A hundred random sequences of steps give the same results and the same fires."""
+    """Forty random sequences of steps give the same results and the same fires."""
     run(twins, sequence)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 
 import pytest
@@ -12,9 +13,11 @@ from zkkit.recipes.herd import HerdLock
 from zkkit.retry import once
 from zkkit.show.progress import exploring
 from zkkit.sim import (
+    FAMILIES,
     NO_FAULTS,
+    Explored,
     Faults,
-    Progress,
+    NothingAsked,
     Work,
     World,
     contenders,
@@ -25,7 +28,7 @@ from zkkit.sim import (
     walk,
 )
 from zkkit.sim.faults import KINDS
-from zkkit.sim.gallery import CreatesAgain, TrustsItsPredecessorsDeath
+from zkkit.sim.gallery.locks import CreatesAgain, LosesAWakeup, TrustsItsPredecessorsDeath
 from zkkit.sim.properties import (
     Always,
     EndsWell,
@@ -35,7 +38,7 @@ from zkkit.sim.properties import (
     of_a_fair_lock,
     of_a_lock,
 )
-from zkkit.sim.world import Say
+from zkkit.sim.steps import Say
 from zkkit.steps import Children, Create, Get, Mode, Set, Sync, Together, Wait, Watch, Within
 
 LOCKS = {ReentrantLock: of_a_fair_lock, HerdLock: of_a_lock}
@@ -80,6 +83,7 @@ def test_two_contenders_under_each_fault(lock, fault, shared):
     assert verdict.holds, verdict
 
 
+@pytest.mark.slow  # one fault of each kind every day
 @pytest.mark.parametrize("lock", LOCKS)
 def test_two_contenders_under_two_faults(lock):
     """Two faults of any kind, with a deadline."""
@@ -119,8 +123,8 @@ def test_three_contenders_under_any_fault(lock, shared):
 def test_the_last_number_is_given_twice(wraps):
     """A quiet server gives the last sequence number again and again: nobody may hold with it."""
     world = contenders(ReentrantLock, 2, next_sequence=2**31 - 2, wraps=wraps)
-    refused = EndsWell(CounterUsedUp)
-    verdict = explore(world, faults=NO_FAULTS, properties=(*of_a_fair_lock(), refused))
+    refused = of_a_fair_lock(fails=[CounterUsedUp])
+    verdict = explore(world, faults=NO_FAULTS, properties=refused)
     assert verdict.holds, verdict
     verdict = explore(world, faults=NO_FAULTS, properties=[EndsWell()])
     assert "CounterUsedUp" in str(verdict), verdict
@@ -133,7 +137,7 @@ def test_three_contenders():
         (contenders(ReentrantLock, 3, shared=True), one()),
         (contenders(HerdLock, 3), NO_FAULTS),
     ):
-        verdict = explore(world, faults=faults)
+        verdict = explore(world, of_a_lock(), faults=faults)
         assert verdict.holds, verdict
 
 
@@ -145,11 +149,11 @@ def test_reentry():
         lock = ReentrantLock(session, "/l")
 
         def twice(lock=lock):
-            yield from ReentrantLock.acquire.of(lock)
+            yield from lock.acquire.of()
             try:
                 yield from use(lock)
             finally:
-                yield from ReentrantLock.release.of(lock)
+                yield from lock.release.of()
 
         world.actor(name, session, twice)
     verdict = explore(world, faults=one("cancel"), properties=of_a_fair_lock())
@@ -165,13 +169,13 @@ def creates():
 
 def acting(lock):
     """Acquire, work, act, work on, release."""
-    yield from ReentrantLock.acquire.of(lock)
+    yield from lock.acquire.of()
     try:
         yield from Work()
         yield from Say("acts")
         yield from Work()
     finally:
-        yield from ReentrantLock.release.of(lock)
+        yield from lock.release.of()
 
 
 def test_a_holder_that_pauses():
@@ -183,17 +187,17 @@ def test_a_holder_that_pauses():
         for name in "AB":
             session = world.connect(f"{name}'s session")
             lock = ReentrantLock(session, "/l")
-            world.actor(name, session, lambda lock=lock: acting(lock))
+            world.actor(name, session, acting, lock)
         return world
 
     def rightly(facts, view):
-        believe = {grant.actor for grant in view.told}
+        believe = {grant.actor for grant in view.grants}
         hold = {grant.actor for grant in view.real_grants()}
         return "A does not" if hold and facts[-1].actor in believe - hold else None
 
     acts = History("who acts holds", rightly, "said")
     story = explore(world(), faults=one("pause"), properties=[acts]).story
-    assert story.wrong == "who acts holds: A does not" and story.faults == ("pause",)
+    assert story.wrong == "A does not" and story.faults == ("pause",)
     kinds = [event[0] for event in story.events]
     assert kinds.index("pause") < kinds.index("go on") and kinds[-1] == "work"
     assert explore(world(), faults=one("request lost"), properties=[acts]).holds
@@ -210,7 +214,10 @@ def test_only_holders_pause():
 
     world = World("/l")
     world.actor("A", world.connect(), works)
-    assert explore(world, faults=one("pause")).states == explore(world, faults=NO_FAULTS).states
+    assert (
+        explore(world, of_a_lock(), faults=one("pause")).states
+        == explore(world, of_a_lock(), faults=NO_FAULTS).states
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,7 +260,7 @@ def watcher_and_writer(read, faults):
         yield from Set("/l", b"2")
 
     world.actor("W", world.connect("W's session"), write)
-    return explore(world, faults=faults, properties=of_a_lock())
+    return explore(world, faults=faults, properties=[NoLostWakeup(), EndsWell()])
 
 
 def test_a_follower_never_goes_back():
@@ -313,7 +320,7 @@ def test_a_lagging_follower_shows_old_data():
     """Only with a lag does a reader see what is no longer so."""
     world = reader_of(Get("/l"))
     assert explore(world, faults=NO_FAULTS, properties=[Fresh()]).holds
-    assert explore(world, faults=one("lag"), properties=[Fresh()]).story.wrong == "fresh: old data"
+    assert explore(world, faults=one("lag"), properties=[Fresh()]).story.wrong == "old data"
 
 
 def test_sync_lets_the_follower_catch_up():
@@ -391,15 +398,15 @@ def test_together_is_explored_member_by_member():
 
 def test_a_verdict_names_its_bounds():
     """Never 'all' without saying of what."""
-    verdict = explore(contenders(ReentrantLock, 2), faults=every(lag=1, reply_lost=1))
-    assert "2 actors" in verdict.bounds and "lag at most 1" in verdict.bounds
+    verdict = explore(contenders(ReentrantLock, 2), of_a_lock(), faults=every(lag=1, reply_lost=1))
+    assert verdict.bounds == "2 actors, at most 2 faults of lag, reply lost, each at most 1"
     assert f"{verdict.states:,} states" in str(verdict)
 
 
 def test_a_budget_gives_unknown():
     """Out of states or out of seconds: neither true nor false."""
     for budget in ({"states": 50}, {"seconds": 0.0}):
-        verdict = explore(contenders(ReentrantLock, 3), **budget)
+        verdict = explore(contenders(ReentrantLock, 3), of_a_lock(), **budget)
         assert verdict.holds is None and verdict.story is None
         assert "given up after" in verdict.bounds
 
@@ -407,7 +414,9 @@ def test_a_budget_gives_unknown():
 def test_progress_is_told():
     """The callback hears how far it has come."""
     heard = []
-    verdict = explore(contenders(ReentrantLock, 3), faults=NO_FAULTS, progress=heard.append)
+    verdict = explore(
+        contenders(ReentrantLock, 3), of_a_lock(), faults=NO_FAULTS, progress=heard.append
+    )
     assert [far.over for far in heard] == [False] * (len(heard) - 1) + [True]
     assert heard[-1].states == verdict.states
 
@@ -422,46 +431,51 @@ def test_progress_is_shown():
     for stream, ends in ((Terminal(), "\r\x1b[K"), (io.StringIO(), "still to go on from\n")):
         world = contenders(ReentrantLock, 2)
         show = exploring(stream, every=0.0)
-        show(Progress(1234, 56, 0.5))
-        explore(world, progress=show)
+        show(Explored(1234, 56, 0.5))
+        explore(world, of_a_lock(), progress=show)
         assert "1,234 states in 0.5 s" in stream.getvalue()
         assert stream.getvalue().endswith(ends)
 
 
 def test_cancel_is_on_by_default():
     """Who names no faults still gets one cancel."""
-    default = explore(contenders(ReentrantLock, 2))
-    assert default.states == explore(contenders(ReentrantLock, 2), faults=one("cancel")).states
+    default = explore(contenders(ReentrantLock, 2), of_a_lock())
+    assert (
+        default.states
+        == explore(contenders(ReentrantLock, 2), of_a_lock(), faults=one("cancel")).states
+    )
 
 
 def test_the_first_story_is_a_shortest_one():
     """It is the same every time, and no random walk finds a shorter one."""
-    story = explore(contenders(CreatesAgain, 2), faults=one("reply lost")).story
-    again = explore(contenders(CreatesAgain, 2), faults=one("reply lost")).story
+    story = explore(contenders(CreatesAgain, 2), of_a_lock(), faults=one("reply lost")).story
+    again = explore(contenders(CreatesAgain, 2), of_a_lock(), faults=one("reply lost")).story
     assert story == again
     for seed in range(10):
-        walked = walk(contenders(CreatesAgain, 2), seed=seed, faults=one("reply lost"))
+        walked = walk(contenders(CreatesAgain, 2), of_a_lock(), seed=seed, faults=one("reply lost"))
         assert len(walked.story.events) >= len(story.events)
 
 
 def test_few_preemptions():
     """A bound on preemptions covers less, says so, and finds what needs none."""
-    few = explore(contenders(ReentrantLock, 3), faults=NO_FAULTS, preemptions=1)
-    more = explore(contenders(ReentrantLock, 3), faults=NO_FAULTS, preemptions=3)
+    few = explore(contenders(ReentrantLock, 3), of_a_lock(), faults=NO_FAULTS, preemptions=1)
+    more = explore(contenders(ReentrantLock, 3), of_a_lock(), faults=NO_FAULTS, preemptions=3)
     assert few.holds and more.holds and few.events < more.events
     assert "at most 1 preemptions" in few.bounds
-    broken = explore(contenders(CreatesAgain, 2), faults=one("reply lost"), preemptions=0)
+    broken = explore(
+        contenders(CreatesAgain, 2), of_a_lock(), faults=one("reply lost"), preemptions=0
+    )
     assert broken.holds is False
 
 
 def test_random_walks():
     """The same seed walks the same way; a mistake is found; nothing found proves nothing."""
     broken = [
-        walk(contenders(TrustsItsPredecessorsDeath, 3), seed=7, faults=one("cancel"))
+        walk(contenders(TrustsItsPredecessorsDeath, 3), of_a_lock(), seed=7, faults=one("cancel"))
         for _ in range(2)
     ]
     assert broken[0].holds is False and broken[0].story == broken[1].story
-    right = walk(contenders(ReentrantLock, 3), seed=7, walks=200)
+    right = walk(contenders(ReentrantLock, 3), of_a_lock(), seed=7, walks=200)
     assert right.holds is None and "seed 7" in right.bounds
 
 
@@ -469,7 +483,7 @@ def test_properties_of_ones_own():
     """A function of the state, and errors that an actor may end with."""
     world = contenders(ReentrantLock, 2)
     crowd = Always("no crowd", lambda view: "two" if len(view.tree.nodes) > 3 else None)
-    assert explore(world, faults=NO_FAULTS, properties=[crowd]).story.wrong == "no crowd: two"
+    assert explore(world, faults=NO_FAULTS, properties=[crowd]).story.wrong == "two"
     lost = one("expire")
     strict = explore(contenders(ReentrantLock, 2), faults=lost, properties=[EndsWell()])
     mild = explore(contenders(ReentrantLock, 2), faults=lost, properties=[EndsWell(SessionLost)])
@@ -502,12 +516,31 @@ def test_a_new_beginning_waits_for_the_old_node():
         lambda view: "it does" if view.actors[0][1] == "wait" else None,
     )
     verdict = explore(world, faults=one("give up"), properties=[waited])
-    assert "nobody waits for itself" in verdict.story.wrong
+    assert verdict.story.breaks == "nobody waits for itself"
 
 
 def test_nonsense_is_refused():
     """A fault nobody knows, and a world without actors."""
-    with pytest.raises(ValueError, match="no such fault: rain"):
-        one("rain")
+    with pytest.raises(ValueError, match="no such fault in this world: rain; there are cancel, "):
+        explore(contenders(ReentrantLock, 2), of_a_lock(), faults=one("rain"))
     with pytest.raises(ValueError, match="nobody in this world"):
-        explore(World())
+        explore(World(), of_a_lock())
+
+
+@pytest.mark.parametrize("search", [explore, functools.partial(walk, seed=1)])
+def test_what_must_hold_has_to_be_said(search):
+    """Nothing is assumed of a world: without properties the families are named."""
+    with pytest.raises(NothingAsked) as refused:
+        search(contenders(ReentrantLock, 2))
+    assert all(family in str(refused.value) for family in FAMILIES)
+
+
+def test_the_verdict_names_what_was_asked():
+    """All of it, whatever the outcome; and that nothing was asked, if so."""
+    names = tuple(each.name for each in of_a_lock())
+    for lock in (ReentrantLock, LosesAWakeup):
+        verdict = explore(contenders(lock, 2), of_a_lock(), faults=NO_FAULTS)
+        assert verdict.asked == names
+        assert f"asked: {'; '.join(names)}" in " ".join(str(verdict).split())
+    nothing = explore(contenders(ReentrantLock, 2), [], faults=NO_FAULTS)
+    assert str(nothing).endswith("asked: only whether scripts keep the rules")

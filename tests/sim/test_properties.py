@@ -11,8 +11,9 @@ from zkkit.paths import split
 from zkkit.sim import NO_FAULTS, Faults, Say, Work, World, contenders, explore, one, use
 from zkkit.sim.faults import KINDS
 from zkkit.sim.gallery import OTHERS
-from zkkit.sim.gallery.effects import adds_one, meets
-from zkkit.sim.gallery.leases import reader, writer
+from zkkit.sim.gallery.barriers import Meets
+from zkkit.sim.gallery.counters import Adds
+from zkkit.sim.gallery.readers import reader, writer
 from zkkit.sim.outside import ReadOutside, WriteOutside
 from zkkit.sim.properties import (
     Always,
@@ -57,7 +58,7 @@ def wrong(world, *properties, faults=NO_FAULTS):
     """What the first story says is wrong; None if all holds."""
     verdict = explore(world, faults=faults, properties=properties)
     assert verdict.holds is not None
-    return None if verdict.holds else verdict.story.wrong
+    return None if verdict.holds else f"{verdict.story.breaks}: {verdict.story.wrong}"
 
 
 # --- grants -----------------------------------------------------------------------------------
@@ -77,18 +78,22 @@ def test_a_late_holder_overlaps(fault):
     """Expired and not told: two believe that they hold, while only one has its node."""
     world = contenders(ReentrantLock, 2)
     assert wrong(world, mutual_exclusion(), faults=one(fault)) is None
-    told = "holds never overlap: A and B believe they hold /l at once, where 1 may"
+    told = "holds never overlap: two believe that they hold at once: A and B"
     assert wrong(world, NoOverlap(), faults=one(fault)) == told
 
 
 def test_at_most_so_many():
     """Three hold: two are too few, three are enough; each directory is counted for itself."""
     three = world_of(*[holds("/n/x-")] * 3)
-    assert "hold /n at once, where 2 may" in wrong(three, AtMost(2))
+    told = "at most 2: three holders at once, where 2 may be: A, B and C"
+    assert wrong(three, AtMost(2)) == told
     assert wrong(three, AtMost(3)) is None
     apart = world_of(holds("/n/x-"), holds("/m/x-"), nodes=("/n", "/m"))
     assert wrong(apart, mutual_exclusion()) is None
-    assert wrong(world_of(*[holds("/n/x-")] * 2), one_leader()).startswith("one leader: A and B")
+    assert (
+        wrong(world_of(*[holds("/n/x-")] * 2), one_leader())
+        == "one leader: two leaders at once: A and B"
+    )
 
 
 def test_readers_and_writers():
@@ -104,17 +109,16 @@ def test_readers_and_writers():
     reader, writer = holds("/n/__READ__"), holds("/n/__WRIT__")
     assert wrong(world_of(reader, reader, reader), ReadersAndWriters()) is None
     assert wrong(world_of(downgrades), ReadersAndWriters()) is None
-    for other in (reader, writer):
-        assert wrong(world_of(writer, other), ReadersAndWriters()) == (
-            "no writer with anyone: A may write in /n while B may be there as well"
-        )
+    for other, does in ((reader, "reads"), (writer, "writes")):
+        told = f"no writer with anyone: A writes in /n while B {does}"
+        assert wrong(world_of(writer, other), ReadersAndWriters()) == told
 
 
 def test_who_writes_may_be_said_otherwise():
     """Other names need a function that knows them; without one they are refused, not passed."""
     world = world_of(holds("/n/w-"), holds("/n/r-"))
     by_letter = ReadersAndWriters(lambda path: split(path)[1].startswith("w"))
-    assert "A may write" in wrong(world, by_letter)
+    assert "A writes in /n while B reads" in wrong(world, by_letter)
     with pytest.raises(ValueError, match="neither __READ__ nor __WRIT__"):
         wrong(world, ReadersAndWriters())
 
@@ -126,7 +130,7 @@ def test_the_right_readers_and_writers(fault):
     for name, make in zip("AB", (writer, reader), strict=True):
         session = world.connect(f"{name}'s session")
         lock = make(session, "/l")
-        world.actor(name, session, lambda lock=lock: use(lock, timeout=1.0))
+        world.actor(name, session, use, lock, timeout=1.0)
     assert wrong(world, ReadersAndWriters(), faults=one(fault)) is None
 
 
@@ -209,13 +213,13 @@ def test_what_the_store_does():
 )
 def test_the_right_counter_counts_once(faults):
     """Two that add one each, under each fault, and with both replies lost."""
-    world = world_of(*[lambda: adds_one("/n")] * 2, nodes=("/n", "/marks"))
+    world = world_of(*[Adds("/n").life] * 2, nodes=("/n", "/marks"))
     assert wrong(world, CountsOnce("/n"), faults=faults) is None
 
 
 def test_k_additions_leave_exactly_k():
     """When all have worked, the counter shows their number."""
-    three = world_of(*[lambda: adds_one("/n")] * 3, nodes=("/n", "/marks"))
+    three = world_of(*[Adds("/n").life] * 3, nodes=("/n", "/marks"))
     exactly = Always(
         "three", lambda view: None if view.tree.nodes["/n"].data == b"3" else "not", at_end=True
     )
@@ -254,7 +258,7 @@ def test_a_counter_in_other_clothes():
 @pytest.mark.parametrize("fault", KINDS)
 def test_the_right_barrier(fault):
     """Nobody passes early, under each fault."""
-    world = world_of(*[lambda: meets("/n", 2)] * 2)
+    world = world_of(*[Meets("/n", 2).life] * 2)
     assert wrong(world, NobodyPassesEarly(2), faults=one(fault)) is None
 
 

@@ -6,7 +6,9 @@ import pytest
 
 from zkkit import ReentrantLock
 from zkkit.errors import InvalidPath, NodeExists, SessionLost, Unsupported
-from zkkit.sim import World
+from zkkit.scripting import Recipe, script, timed_script
+from zkkit.sim import NO_FAULTS, NotALock, World, contenders, explore
+from zkkit.sim.properties import Always
 from zkkit.steps import Children, Create, Delete, Exists, Fire, FireKind, Mode
 
 
@@ -93,3 +95,56 @@ def test_bad_plans_are_refused():
         world.actor("A", session, script)
     with pytest.raises(TypeError, match="must begin with a script"):
         world.actor("B", session, lambda: 42)
+
+
+def test_an_actor_with_arguments():
+    """A function and its arguments, bound when the actor is added and not when it begins."""
+    world = World("/l")
+    for name in "AB":
+        world.actor(name, world.connect(), creates, f"/l/{name}", data=name.encode())
+    made = Always(
+        "made",
+        lambda view: None if {"/l/A", "/l/B"} <= view.tree.nodes.keys() else "one is missing",
+        at_end=True,
+    )
+    assert explore(world, [made], faults=NO_FAULTS).holds
+
+
+def creates(path, data):
+    yield from Create(path, data)
+
+
+class Half(Recipe):
+    """A lock that cannot be given back."""
+
+    @timed_script
+    def acquire(self, *, timeout=None):
+        yield from Create(self.path)
+
+
+class Impatient(Half):
+    """A lock that knows no deadline."""
+
+    @script
+    def acquire(self):
+        yield from Create(self.path)
+
+
+class Plain:
+    """No recipe at all."""
+
+    def __init__(self, session, path):
+        pass
+
+    def acquire(self, *, timeout=None):
+        """A method that is no script."""
+
+
+@pytest.mark.parametrize(
+    ("lock", "misses"),
+    [(Half, "release"), (Impatient, "acquire with the parameter timeout"), (Plain, "acquire")],
+)
+def test_contenders_want_a_lock(lock, misses):
+    """What is none is refused at the call, with a sentence that says what it misses."""
+    with pytest.raises(NotALock, match=f"cannot be used as a lock: it has no script {misses}\n"):
+        contenders(lock, 2)

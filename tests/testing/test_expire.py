@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from kazoo.client import KazooClient, KazooState
 
-from zkkit.testing import NotExpired, expire
-from zkkit.testing.wire import split_hosts
+from zkkit.hosts import parse_hosts
+from zkkit.testing import NotExpired, expire, expire_session
 
 TIMEOUT = 10.0
 
@@ -73,7 +73,7 @@ def test_through_each_server(
     client: KazooClient, other: KazooClient, zk_hosts: str, zk_path: str, server: int
 ) -> None:
     """It does not matter whether the session's own server or another one is asked."""
-    host, port = split_hosts(zk_hosts)[0][server]
+    host, port = parse_hosts(zk_hosts)[0][server]
     lost = threading.Event()
     client.add_listener(lambda state: lost.set() if state == KazooState.LOST else None)
     client.create(zk_path, ephemeral=True)
@@ -91,6 +91,12 @@ def test_wrong_password_ends_nothing(client: KazooClient, zk_hosts: str, zk_path
         expire(zk_hosts, session, b"x" * 16)
     # A server that is asked for a session drops the connection it had, whatever the password.
     assert client.retry(client.exists, zk_path).ephemeralOwner == session
+
+
+def test_a_client_without_a_session(zk_hosts: str) -> None:
+    """It was never started: nothing can be ended, and that is said."""
+    with pytest.raises(NotExpired, match="no session to expire"):
+        expire_session(zk_hosts, KazooClient(zk_hosts))
 
 
 def test_no_server_is_said() -> None:

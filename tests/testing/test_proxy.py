@@ -14,8 +14,8 @@ from kazoo.exceptions import ConnectionLoss
 from kazoo.handlers.threading import KazooTimeoutError
 
 from zkkit.ensemble import fourletter
-from zkkit.testing import Proxy
-from zkkit.testing.wire import split_hosts
+from zkkit.hosts import parse_hosts
+from zkkit.testing import Proxy, eventually
 
 TIMEOUT = 10.0  # of sessions, and for everything that is awaited
 
@@ -39,10 +39,7 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
 
     def sent(self, number: int) -> None:
         """Wait until so many requests are under way."""
-        deadline = time.monotonic() + TIMEOUT
-        while len(self._pending) < number:
-            assert time.monotonic() < deadline, "they are not sent"
-            time.sleep(0.001)
+        eventually(lambda: len(self._pending) >= number, TIMEOUT)
 
 
 @pytest.fixture
@@ -92,7 +89,7 @@ def test_large_values_pass_whole(through: Client, zk_path: str) -> None:
 def test_hosts_keep_the_chroot() -> None:
     """There is a port for each server, and the chroot stays behind them."""
     with Proxy("127.0.0.1:1,127.0.0.1:2,[::1]:3/below/here") as proxy:
-        servers, chroot = split_hosts(proxy.hosts)
+        servers, chroot = parse_hosts(proxy.hosts)
     assert [host for host, _ in servers] == ["127.0.0.1"] * 3
     assert len({port for _, port in servers}) == 3
     assert chroot == "/below/here"
@@ -100,7 +97,7 @@ def test_hosts_keep_the_chroot() -> None:
 
 def test_four_letter_words_pass(zk_proxy: Proxy) -> None:
     """What is not framed goes through as it is, and is not counted as a request."""
-    (_, port), *_ = split_hosts(zk_proxy.hosts)[0]
+    (_, port), *_ = parse_hosts(zk_proxy.hosts)[0]
     assert fourletter.mode(port) in ("leader", "follower")
     assert not zk_proxy.requests
 
@@ -265,7 +262,7 @@ def test_frozen_connection_is_silent_and_open(
 
 def test_frozen_proxy_accepts_and_holds(zk_proxy: Proxy) -> None:
     """A connection made while frozen opens, and is answered only when thawed."""
-    (address, *_), _ = split_hosts(zk_proxy.hosts)
+    (address, *_), _ = parse_hosts(zk_proxy.hosts)
     zk_proxy.freeze()
     with socket.create_connection(address, timeout=0.2) as connection:
         connection.sendall(b"ruok")
@@ -312,7 +309,7 @@ def test_unreachable_server_closes_the_client() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with Proxy(f"127.0.0.1:{port}") as proxy:
-        (address, *_), _ = split_hosts(proxy.hosts)
+        (address, *_), _ = parse_hosts(proxy.hosts)
         with socket.create_connection(address, timeout=TIMEOUT) as connection:
             assert connection.recv(1) == b""
 
@@ -321,7 +318,7 @@ def test_close_leaves_no_thread_and_no_port(zk_hosts: str) -> None:
     """After close() the threads are those of before, the ports are free, rules are refused."""
     before = set(threading.enumerate())
     proxy = Proxy(zk_hosts)
-    (address, *_), _ = split_hosts(proxy.hosts)
+    (address, *_), _ = parse_hosts(proxy.hosts)
     with socket.create_connection(address, timeout=TIMEOUT) as connection:
         connection.sendall(b"ruok")
         assert connection.recv(4) == b"imok"

@@ -5,31 +5,48 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import pytest
 
 import zkkit
 from zkkit import (
+    Barrier,
+    Cache,
+    CachedNode,
+    CacheListener,
+    ChildrenCache,
+    ChildrenWatch,
     ChildrenWatchLock,
+    DataWatch,
+    DoubleBarrier,
+    HerdElection,
     HerdReadWriteLock,
     Hold,
+    LeaderLatch,
+    LeaderSelector,
+    Leadership,
     Lease,
     Lock,
     MultiLock,
+    NodeCache,
+    PersistentWatcher,
     ReadWriteLock,
     ReentrantLock,
     Semaphore,
     SharedCount,
+    TreeCache,
     revoke,
 )
 from zkkit.aio import AioSession
 from zkkit.errors import ZkkitError
-from zkkit.recipes.locks import Leases, MultiHold, Place, Statistics, Turn, first
+from zkkit.recipe import LongLived
+from zkkit.recipes.elections import LeaderTerm, Participant
+from zkkit.recipes.locks import Leases, MultiHold, Place, Statistics, Turn, first_n
 from zkkit.recipes.locks.readwrite import ReadLock, WriteLock
-from zkkit.scripting import Awaiting, Blocking
+from zkkit.scripting import AnySession, Awaiting, Blocking, Recipe, S, script, timed_script
 from zkkit.steps import (
     Call,
     Children,
@@ -39,9 +56,10 @@ from zkkit.steps import (
     Fire,
     Get,
     Guid,
-    Look,
+    Heard,
     Multi,
     Node,
+    Recall,
     Script,
     Set,
     Spawned,
@@ -51,6 +69,47 @@ from zkkit.steps import (
     Wait,
     Within,
 )
+
+
+def barriers_and_watchers(session: zkkit.Session) -> None:
+    """On a blocking session."""
+    gate, meeting = Barrier(session, "/b"), DoubleBarrier(session, "/d", 2)
+    assert_type(gate.set(), None)
+    assert_type(gate.remove(), None)
+    assert_type(gate.wait(timeout=1), bool)
+    assert_type(meeting.enter(timeout=1), bool)
+    assert_type(meeting.leave(), bool)
+    with PersistentWatcher(session, "/w", recursive=True) as watcher:
+        assert_type(watcher, PersistentWatcher[zkkit.Session])
+        assert_type(watcher.persistent, bool)
+        watcher.add_listener(lambda fire: assert_type(fire, Fire))
+    watch = DataWatch(session, "/w")
+    assert_type(watch(print), DataWatch[zkkit.Session])
+    assert_type(watch.stop(), None)
+    for data, stat in watch:
+        assert_type(data, bytes | None)
+        assert_type(stat, Stat | None)
+    for children in ChildrenWatch(session, "/w"):
+        assert_type(children, tuple[str, ...])
+
+
+async def barriers_and_watchers_awaited(session: AioSession) -> None:
+    """On an asyncio session."""
+    gate, meeting = Barrier(session, "/b"), DoubleBarrier(session, "/d", 2)
+    assert_type(await gate.wait(timeout=1), bool)
+    assert_type(await gate.remove(), None)
+    assert_type(await meeting.enter(), bool)
+    assert_type(await meeting.leave(timeout=1), bool)
+    async with PersistentWatcher(session, "/w") as watcher:
+        assert_type(watcher, PersistentWatcher[AioSession])
+    watch = DataWatch(session, "/w")
+    assert_type(watch(print), DataWatch[AioSession])
+    assert_type(await watch.stop(), None)
+    async for data, stat in watch:
+        assert_type(data, bytes | None)
+        assert_type(stat, Stat | None)
+    async for children in ChildrenWatch(session, "/w"):
+        assert_type(children, tuple[str, ...])
 
 
 def blocking(session: zkkit.Session) -> None:
@@ -88,13 +147,59 @@ def blocking(session: zkkit.Session) -> None:
         assert_type(opened, zkkit.Session)
 
 
+def elections(session: zkkit.Session) -> None:
+    """Elections, on a blocking session."""
+    latch = LeaderLatch(session, "/x", id="me", error_policy="lost")
+    assert_type(latch, LeaderLatch[zkkit.Session])
+    lead = latch.wait(timeout=1.0)
+    assert_type(lead, Leadership[zkkit.Session] | None)
+    if lead:
+        assert_type(lead.token, int)
+        assert_type(lead.check(), bool)
+        assert_type(lead.transaction(Set("/a", b"")), tuple[str | Stat | None, ...])
+    assert_type(latch.is_leader, bool)
+    assert_type(latch.leadership, Leadership[zkkit.Session] | None)
+    assert_type(latch.leader(), Participant | None)
+    assert_type(latch.participants(), tuple[Participant, ...])
+    assert_type(HerdElection(session, "/x").wait(), Leadership[zkkit.Session] | None)
+    with latch as started:
+        assert_type(started.close(), None)
+
+    def serve(term: LeaderTerm[Any]) -> None:
+        assert_type(term.token, int)
+
+    selector = LeaderSelector(session, "/x", serve, auto_requeue=True)
+    assert_type(selector.start(), None)
+    assert_type(selector.requeue(), bool)
+    assert_type(selector.interrupt(), None)
+    assert_type(selector.leader(), Participant | None)
+    assert_type(selector.close(), None)
+
+
+async def elections_awaited(session: AioSession) -> None:
+    """The same, awaited."""
+    async with LeaderLatch(session, "/x") as latch:
+        lead = await latch.wait(timeout=1.0)
+        assert_type(lead, Leadership[AioSession] | None)
+        if lead:
+            assert_type(await lead.check(), bool)
+        assert_type(await latch.participants(), tuple[Participant, ...])
+    assert_type(await HerdElection(session, "/x").leader(), Participant | None)
+
+    async def serve(term: LeaderTerm[Any]) -> None: ...
+
+    async with LeaderSelector(session, "/x", serve) as selector:
+        assert_type(await selector.requeue(), bool)
+        assert_type(await selector.interrupt(), None)
+
+
 def family(session: zkkit.Session) -> None:
     """The other locks, on a blocking session."""
     assert_type(Lock(session, "/x", layout="kazoo").acquire(), Hold[zkkit.Session] | None)
     assert_type(ChildrenWatchLock(session, "/x").acquire(False), Hold[zkkit.Session] | None)
     assert_type(ReentrantLock(session, "/x").participants(), tuple[str, ...])
     assert_type(ReentrantLock(session, "/x").statistics(), Statistics)
-    assert_type(ReentrantLock(session, "/x", rule=first(2)).on_revoke(print), None)
+    assert_type(ReentrantLock(session, "/x", rule=first_n(2)).on_revoke(print), None)
 
     pair = ReadWriteLock(session, "/x")
     assert_type(pair.read, ReadLock[zkkit.Session])
@@ -109,7 +214,7 @@ def family(session: zkkit.Session) -> None:
     assert_type(count.get(), int)
     semaphore = Semaphore(session, "/x", count)
     lease = semaphore.acquire()
-    assert_type(lease, Hold[zkkit.Session] | None)
+    assert_type(lease, Lease[zkkit.Session] | None)
     leases = semaphore.acquire_many(2, timeout=1.0)
     assert_type(leases, Leases[zkkit.Session] | None)
     if leases:
@@ -135,7 +240,7 @@ async def family_awaited(session: AioSession) -> None:
     async with pair.read as reading:
         assert_type(reading, Hold[Awaiting])
     semaphore = Semaphore(session, "/x", 3)
-    assert_type(await semaphore.acquire(), Hold[AioSession] | None)
+    assert_type(await semaphore.acquire(), Lease[AioSession] | None)
     leases = await semaphore.acquire_many(2)
     assert_type(leases, Leases[AioSession] | None)
     if leases:
@@ -195,7 +300,36 @@ def script_of_a_number() -> Script[int]:
     return 1
 
 
-def in_a_script(lock: ReentrantLock[Any]) -> Script[None]:
+def caches(session: zkkit.Session) -> None:
+    """Caches, on a blocking session."""
+    cache = Cache(session, "/x", single=True)
+    assert_type(cache, Cache[zkkit.Session])
+    assert_type(cache.start(), None)
+    assert_type(cache.get(), CachedNode | None)
+    assert_type(cache.children("/x"), Mapping[str, CachedNode])
+    assert_type([node.data for node in cache], list[bytes | None])
+    cache.add_listener(CacheListener(changed=lambda old, new: print(old.stat, new.stat)))
+    with ChildrenCache(session, "/x", start_mode="build_initial") as children:
+        assert_type(children, ChildrenCache[zkkit.Session])
+        assert_type(children.refresh(forced=True), None)
+    with TreeCache(session, "/x", max_depth=2) as tree:
+        assert_type(tree.state, Literal["latent", "started", "closed"])
+    with NodeCache(session, "/x") as node:
+        assert_type(node.rebuild(), None)
+
+
+async def awaited_caches(session: AioSession) -> None:
+    """The same, awaited; reading is not."""
+    async with Cache(session, "/x") as cache:
+        assert_type(cache.get("/x/a"), CachedNode | None)
+    async with ChildrenCache(session, "/x") as children:
+        assert_type(await children.refresh(), None)
+    node = NodeCache(session, "/x", build_initial=True)
+    assert_type(await node.start(), None)
+    assert_type(await node.close(), None)
+
+
+def in_a_script(lock: ReentrantLock[AnySession]) -> Script[None]:
     """Inside a script each step is worth exactly what it gives."""
     assert_type((yield from Children("/a")), tuple[str, ...])
     assert_type((yield from Get("/a")), Data)
@@ -203,8 +337,9 @@ def in_a_script(lock: ReentrantLock[Any]) -> Script[None]:
     assert_type((yield from Create("/a")), Node)
     assert_type((yield from Multi((Create("/a"),))), tuple[str | Stat | None, ...])
     assert_type((yield from Wait()), Fire)
+    assert_type((yield from Heard()), tuple[Fire, ...])
     assert_type((yield from Guid()), str)
-    assert_type((yield from Look("key")), Any)
+    assert_type((yield from Recall("key")), Any)
     assert_type((yield from Call(print)), Any)
     assert_type((yield from script_of_a_number()), int)
 
@@ -217,10 +352,77 @@ def in_a_script(lock: ReentrantLock[Any]) -> Script[None]:
     assert_type((yield from Within(1.0, Get("/a"))), Data)
     assert_type((yield from Within(1.0, script_of_a_number())), int)
 
-    hold: Hold[Any] | None = yield from ReentrantLock.acquire.of(lock, timeout=2.0)
+    hold = yield from lock.acquire.of(timeout=2.0)
+    assert_type(hold, Hold[AnySession] | None)
     if hold is not None:
-        assert_type((yield from Hold.check.of(hold)), bool)
-    yield from ReentrantLock.release.of(lock)
+        assert_type((yield from hold.check.of()), bool)
+    yield from lock.release.of()
+
+
+class Door(Recipe[S]):
+    """Methods of every sort that a recipe can have."""
+
+    @script
+    def open(self, how: int) -> Script[int]:
+        yield from Guid()
+        return how
+
+    @timed_script
+    def enter(self, timeout: float | None = None) -> Script[str]:
+        return (yield from Guid())
+
+    @timed_script(otherwise=False)
+    def wait(self, patience: int, timeout: float | None = None) -> Script[bool]:
+        yield from Guid()
+        return True
+
+    @timed_script(otherwise=False)
+    def number(self, *, timeout: float | None = None) -> Script[str]:
+        return (yield from Guid())
+
+    def of_its_own(self) -> Script[None]:
+        """In a script of the recipe itself nobody knows which world it is in."""
+        assert_type((yield from self.open.of(2)), int)
+        assert_type((yield from self.enter.of(timeout=1.0)), str | None)
+        assert_type((yield from self.wait.of(1, 2.0)), bool)
+
+
+def doors(door: Door[zkkit.Session], other: Door[AnySession]) -> Script[None]:
+    """A timed method says what it gives after its deadline: None, or what was said there."""
+    assert_type(door.open(1), int)
+    assert_type(door.enter(timeout=1.0), str | None)
+    assert_type(door.wait(1, timeout=1.0), bool)
+    assert_type(door.number(timeout=1.0), str | bool)
+    assert_type((yield from door.wait.of(1)), bool)
+    assert_type((yield from other.enter.of()), str | None)
+
+
+async def doors_awaited(door: Door[AioSession]) -> None:
+    assert_type(await door.open(1), int)
+    assert_type(await door.enter(), str | None)
+    assert_type(await door.wait(1), bool)
+
+
+class Clock(LongLived[S, int]):
+    """A recipe that goes on in the background and tells numbers."""
+
+    def _live(self) -> Script[None]:
+        assert_type((yield from self._tell(1)), None)
+
+
+def living(session: zkkit.Session) -> None:
+    """It is started and closed by a block, and its listeners take what it tells."""
+    with Clock(session, "/x") as clock:
+        assert_type(clock, Clock[zkkit.Session])
+        clock.add_listener(hex)
+    assert_type(clock.close(), None)
+
+
+async def living_awaited(session: AioSession) -> None:
+    async with Clock(session, "/x") as clock:
+        assert_type(clock, Clock[AioSession])
+        clock.remove_listener(hex)
+    assert_type(await clock.start(), None)
 
 
 @pytest.mark.slow
@@ -231,8 +433,8 @@ def test_mistakes_are_found(tmp_path: Path) -> None:
         """
         import zkkit
         from zkkit.aio import AioSession
+        from zkkit.scripting import AnySession
         from zkkit.steps import Children, Create, Script, Together, Guid
-
         def blocking(session: zkkit.Session) -> None:
             lock = zkkit.ReentrantLock(session, "/x")
             lock.acquire().release()                    # 8: may be None
@@ -253,6 +455,11 @@ def test_mistakes_are_found(tmp_path: Path) -> None:
             name: str = yield from Children("/x")       # 23: names
             yield from Together(Create("/x"), Guid())   # 24: no request
             return "x"                                  # 25: no number
+
+        def in_a_script(lock: zkkit.ReentrantLock[AnySession]) -> Script[None]:
+            lock.acquire()                              # 28: in a script only `of`
+            yield from lock.acquire.of(patience=2)      # 29: no such option
+            (yield from lock.acquire.of()).token        # 30: may be None
         """
     )
     file = tmp_path / "snippet.py"
@@ -268,5 +475,5 @@ def test_mistakes_are_found(tmp_path: Path) -> None:
     expected = {
         number for number, line in enumerate(snippet.splitlines(), 1) if f"# {number}:" in line
     }
-    assert len(expected) == 12
+    assert len(expected) == 15
     assert found == expected, done.stdout

@@ -21,7 +21,7 @@ from zkkit import (
     SharedCount,
 )
 from zkkit.errors import Unsupported
-from zkkit.recipes.locks import Hold, MultiHold, first
+from zkkit.recipes.locks import Hold, MultiHold, first_n
 from zkkit.sim import World
 from zkkit.steps import Get, Node, Stat
 
@@ -53,7 +53,7 @@ def test_blocking(lock, blocking):
     with pytest.raises(ValueError, match=r"blocking must be True or False.*timeout="):
         lock.acquire(blocking)
     with pytest.raises(ValueError, match="blocking"):
-        type(lock).acquire.of(lock, blocking)
+        lock.acquire.of(blocking)
 
 
 @OVER_ALL
@@ -64,7 +64,7 @@ def test_timeout(lock, timeout):
         lambda: lock.acquire(timeout=timeout),
         lambda: lock.acquire(True, timeout),
         lambda: lock.held(timeout=timeout),
-        lambda: type(lock).acquire.of(lock, timeout=timeout),
+        lambda: lock.acquire.of(timeout=timeout),
     ):
         with pytest.raises(ValueError, match="timeout must be a number of seconds"):
             call()
@@ -134,9 +134,9 @@ def test_members_of_a_multi_lock(locks):
         (lambda: Lock(SESSION, "/l", layout=[]), "there is no layout"),
         (lambda: ReadWriteLock(SESSION, "/l", layout=None), "there is no layout"),
         (lambda: ReadWriteLock(SESSION, "/l", reader_rule={}), "there is no reader rule"),
-        (lambda: first(0), "at least one"),
-        (lambda: first(1.5), "whole number"),
-        (lambda: first("2"), "whole number"),
+        (lambda: first_n(0), "at least one"),
+        (lambda: first_n(1.5), "whole number"),
+        (lambda: first_n("2"), "whole number"),
         (lambda: SharedCount(SESSION, "/n", seed="3"), "an integer"),
         (lambda: SharedCount(SESSION, "/n", seed=True), "an integer"),
         (lambda: SharedCount(SESSION, "/n").set(2.5), "an integer"),

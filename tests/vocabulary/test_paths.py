@@ -87,6 +87,29 @@ def test_characters_beyond_16_bits_are_forbidden(char: str) -> None:
         validate(f"/a{char}b")
 
 
+def test_exactly_these_characters_are_forbidden() -> None:
+    """Of all characters of 16 bits, as Curator's PathUtils has them."""
+    refused = [code for code in range(0x1_0000) if not _takes(f"/a{chr(code)}b")]
+    private, special = range(0xD800, 0xF900), range(0xFFF0, 0x1_0000)
+    assert refused == [*range(0x20), *range(0x7F, 0xA0), *private, *special]
+
+
+@given(st.lists(st.sampled_from(["/", ".", "a", "-", " ", "é", "\n", "\ue000"])).map("".join))
+def test_a_path_is_refused_for_its_parts(path: str) -> None:
+    """Valid is the root, or parts that are neither empty nor relative, with a / before each."""
+    parts = path.split("/")[1:]
+    fine = path.startswith("/") and not {"", ".", ".."}.intersection(parts)
+    assert _takes(path) == (path == "/" or (fine and "\n" not in path and "\ue000" not in path))
+
+
+def _takes(path: str) -> bool:
+    try:
+        return validate(path) == path
+    except InvalidPath as refused:
+        assert path in ("", refused.path)
+        return False
+
+
 @pytest.mark.parametrize("path", [None, 1, b"/a", ["/a"]])
 def test_no_string_is_no_path(path: object) -> None:
     """Whatever is not a string is refused by its type, not with an AttributeError."""

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from zkkit import ReentrantLock
-from zkkit.errors import InvalidPath, NotAStep
-from zkkit.scripting import Recipe, actor_name, as_script, name_of
+from zkkit.errors import InvalidPath, NotAStep, TimedOut
+from zkkit.scripting import Recipe, actor_name, as_script, name_of, timed_script
 from zkkit.sim import World
-from zkkit.steps import Create, Get, Guid, Script
+from zkkit.steps import Create, Get, Guid, Script, Wait, Within
 
 
 def some_script() -> Script[str]:
@@ -64,10 +64,75 @@ def test_recipes_check_their_path() -> None:
 
 
 def test_of_gives_the_script() -> None:
-    """`Recipe.method.of(recipe)` is the script itself, to be run by anybody."""
+    """`recipe.method.of()` is the script itself, to be run by anybody."""
     lock = ReentrantLock(World().connect(), "/a")
-    script = ReentrantLock.acquire.of(lock)
+    script = lock.acquire.of()
     assert not isinstance(next(script), Create)  # it asks who is calling before it creates
+
+
+def test_a_method_has_a_name_and_a_docstring() -> None:
+    """What `help` shows of it is what was written."""
+    lock = ReentrantLock(World().connect(), "/a")
+    assert lock.acquire.__name__ == ReentrantLock.acquire.__name__ == "acquire"
+    assert lock.acquire.__doc__ == ReentrantLock.acquire.__doc__
+    assert "deadline" in (lock.acquire.__doc__ or "")
+
+
+def test_a_timed_script_without_a_timeout() -> None:
+    """Refused where the class is made, by a sentence that says what is missing."""
+    with pytest.raises(TypeError, match=r"Door.wait is a timed script .* no parameter `timeout`"):
+
+        class Door(Recipe[Any]):
+            @timed_script
+            def wait(self, patience: float) -> Script[bool]:
+                yield from Guid()
+                return True
+
+
+class Patient(Recipe[Any]):
+    """Waits for ever, with a deadline in every way it can be given."""
+
+    @timed_script
+    def none(self, timeout: float | None = None) -> Script[str]:
+        return (yield from self._wait())
+
+    @timed_script(otherwise=False)
+    def false(self, *names: str, timeout: float | None = None) -> Script[bool]:
+        return (yield from self._wait())
+
+    @timed_script(otherwise="late")
+    def late(self, timeout: float | None = 3.0) -> Script[str]:
+        return (yield from self._wait())
+
+    def _wait(self) -> Script[Any]:
+        yield from Wait()
+
+
+@pytest.mark.parametrize(
+    ("begin", "seconds", "gives"),
+    [
+        (lambda it: it.none.of(2.0), 2.0, None),
+        (lambda it: it.none.of(timeout=2), 2.0, None),
+        (lambda it: it.false.of("a", "b", "c", timeout=1.0), 1.0, False),
+        (lambda it: it.late.of(), 3.0, "late"),
+        (lambda it: it.late.of(4.0), 4.0, "late"),
+    ],
+)
+def test_what_a_deadline_gives(begin: Any, seconds: float, gives: Any) -> None:
+    """None, or what the method says; its own deadline holds where the caller gives none."""
+    script = begin(Patient(World().connect(), "/a"))
+    step = next(script)
+    assert isinstance(step, Within) and step.seconds == seconds
+    with pytest.raises(StopIteration) as end:
+        script.throw(TimedOut("late"))
+    assert end.value.value is gives
+
+
+def test_no_deadline() -> None:
+    """Without one nothing is put around the script."""
+    patient = Patient(World().connect(), "/a")
+    for script in (patient.none.of(), patient.false.of("a"), patient.late.of(None)):
+        assert isinstance(next(script), Wait)
 
 
 @pytest.mark.parametrize("timeout", [-1, -0.1, "1", float("nan")])
@@ -75,6 +140,6 @@ def test_impossible_timeouts(timeout: Any) -> None:
     """A timeout that is no time is refused before anything is begun."""
     lock = ReentrantLock(World().connect(), "/a")
     with pytest.raises(ValueError, match="timeout"):
-        ReentrantLock.acquire.of(lock, timeout=timeout)
+        lock.acquire.of(timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):
-        ReentrantLock.acquire.of(lock, True, timeout)
+        lock.acquire.of(True, timeout)

@@ -1,0 +1,1 @@
+"""The tests. What several directories of them share is in `tests.support`."""

@@ -1,6 +1,0 @@
-"""The tests of containers use the helpers of the tests of ensembles."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ensemble"))

@@ -1,0 +1,1 @@
+"""The elections: one contract over all kinds and fronts, faults, defects of peers, twins."""

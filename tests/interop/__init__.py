@@ -1,0 +1,1 @@
+"""zkkit beside Java Curator and kazoo, on one path."""

@@ -1,0 +1,177 @@
+"""Families: what each asks, that it has a goal, and that the shipped recipes keep it."""
+
+from __future__ import annotations
+
+import pytest
+
+from zkkit import ReadWriteLock, ReentrantLock
+from zkkit.errors import NoNode
+from zkkit.sim import (
+    FAMILIES,
+    NO_FAULTS,
+    Faults,
+    Say,
+    StartNode,
+    World,
+    contenders,
+    explore,
+    one,
+    use,
+)
+from zkkit.sim.faults import KINDS
+from zkkit.sim.gallery.counters import Adds, AddsAgain
+from zkkit.sim.gallery.leases import TwoLeases
+from zkkit.sim.properties import (
+    EndsWell,
+    Goal,
+    of_a_counter,
+    of_a_lock,
+    of_leases,
+    of_readers_and_writers,
+)
+from zkkit.steps import Get, Set
+
+GIVEN = {
+    "of_leases": (2,),
+    "of_a_double_barrier": (2,),
+    "of_a_counter": ("/n",),
+    "of_a_queue": ("/q",),
+    "of_a_cache": ("/n",),
+    "of_a_cached_tree": ("/n",),
+    "of_a_group": ("/g",),
+}
+each_family = pytest.mark.parametrize("family", FAMILIES)
+
+
+def asked(family):
+    return FAMILIES[family](*GIVEN.get(family, ()))
+
+
+@each_family
+def test_every_family_has_a_goal_and_lets_nobody_fail(family):
+    """So that neither nothing nor failing passes."""
+    properties = asked(family)
+    assert any(isinstance(each, Goal) for each in properties)
+    assert any(isinstance(each, EndsWell) for each in properties)
+    assert len({each.name for each in properties}) == len(properties)
+
+
+def idles():
+    yield from Get("/n")
+
+
+@each_family
+def test_nothing_done_holds_in_no_family(family):
+    """Whatever is asked, scripts that only look on are called vacuous."""
+    world = World("/n", "/q", "/g")
+    for name in "AB":
+        world.actor(name, world.connect(name), idles)
+    verdict = explore(world, asked(family), faults=one())
+    assert (verdict.holds, verdict.outcome) == (False, "vacuous")
+
+
+def fails():
+    yield from Get("/n")
+    raise NoNode("/n")
+
+
+@each_family
+def test_failing_holds_in_no_family(family):
+    world = World("/n", "/q", "/g")
+    world.actor("A", world.connect("A"), fails)
+    verdict = explore(world, asked(family), faults=NO_FAULTS)
+    assert verdict.story.breaks == "nobody fails" and "A fails with NoNode" in verdict.story.wrong
+
+
+def test_who_may_fail_can_be_said():
+    """By default those whom a fault explains."""
+
+    def looks_first(lock):
+        yield from Get("/l")  # may be lost
+        yield from use(lock)
+
+    def world():
+        world = World("/l")
+        session = world.connect("A's session")
+        world.actor("A", session, looks_first, ReentrantLock(session, "/l"))
+        return world
+
+    lost = one("request lost")
+    assert explore(world(), of_a_lock(), faults=lost).holds
+    strict = explore(world(), of_a_lock(fails=()), faults=lost)
+    assert strict.story.wrong.startswith("A fails with ConnectionLost")
+
+
+# --- leases, readers, counters --------------------------------------------------------------
+
+
+def test_leases_are_given_together():
+    """A semaphore of two that lets one in at a time is none, though nobody is wronged."""
+    two = contenders(TwoLeases, 2, below=("locks", "leases"))
+    assert explore(two, of_leases(2), faults=NO_FAULTS).holds
+    alone = explore(contenders(ReentrantLock, 2), of_leases(2), faults=NO_FAULTS)
+    assert alone.outcome == "vacuous" and alone.unmet == ("2 hold together",)
+
+
+def readers_and_a_writer(*kinds):
+    world = World("/l")
+    for name, kind in zip("ABC", kinds, strict=False):
+        session = world.connect(f"{name}'s session")
+        world.actor(name, session, use, getattr(ReadWriteLock(session, "/l"), kind))
+    return world
+
+
+def test_readers_read_together():
+    """If it is said that there are two."""
+    family = of_readers_and_writers(readers=2)
+    assert explore(readers_and_a_writer("read", "read"), family, faults=NO_FAULTS).holds
+    writers = explore(readers_and_a_writer("write", "write"), family, faults=NO_FAULTS)
+    assert writers.outcome == "vacuous"
+
+
+def counters(adds):
+    world = World(StartNode("/n"), StartNode("/marks"))
+    for name in "AB":
+        world.actor(name, world.connect(name), adds, "/n")
+    return world
+
+
+@pytest.mark.parametrize("fault", KINDS)
+def test_the_right_counter(fault):
+    assert explore(counters(adds_one), of_a_counter("/n"), faults=one(fault)).holds
+
+
+def adds_one(path):
+    return Adds(path).life()
+
+
+def adds_blindly(path):
+    return AddsAgain(path).life()
+
+
+def adds_nothing(path):
+    yield from Say("adds", 1)
+    yield from Get(path)
+    yield from Say("added", 1)
+
+
+def adds_by_chance(path):
+    yield from Say("adds", 1)
+    data, _ = yield from Get(path)
+    yield from Set(path, b"%d" % (int(data or b"0") + 1))
+    yield from Say("added", 1)
+
+
+@pytest.mark.parametrize(
+    ("adds", "faults"),
+    [(adds_blindly, one("reply lost")), (adds_nothing, NO_FAULTS), (adds_by_chance, NO_FAULTS)],
+)
+def test_wrong_counters(adds, faults):
+    verdict = explore(counters(adds), of_a_counter("/n"), faults=faults)
+    assert verdict.story.breaks == "counts once"
+
+
+def test_goals_are_reached_without_the_faults():
+    """A world in which faults can only be met still has to work without them."""
+    verdict = explore(counters(adds_one), of_a_counter("/n"), faults=Faults(2, ("crash",)))
+    assert verdict.holds and verdict.unmet == ()

@@ -1,0 +1,1 @@
+"""Watchers: persistent watches, and kazoo's decorators."""
