@@ -10,11 +10,11 @@ SLOWEST := --durations=10 --durations-min=1
 ARGS    :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo load test test-all pythons soak chaos bench bench-locks lint clean setup setup-python setup-interop notebooks lab
+.PHONY: help demo load test test-all pythons soak chaos bench bench-locks bench-recipes bench-connection lint clean setup setup-python setup-interop notebooks lab
 
 help: ## show this list
 	@echo "zkkit: teach, measure and trust coordination on ZooKeeper"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: setup ## three real servers, two designs of a lock, one picture of what each costs
 	@$(ZKKIT) demo $(ARGS)
@@ -34,7 +34,7 @@ pythons: setup ## the fast part of the tests under every other Python that is fo
 soak: setup ## the concurrent tests 50 times; ROUNDS=200 for more
 	@tools/soak.sh $(ROUNDS) $(ARGS)
 
-chaos: setup ## every kind of lock in a storm of faults, five minutes; STORM=1800 for half an hour
+chaos: setup ## the recipes in a storm of faults, five minutes; STORM=1800 for half an hour
 	@$(ZKKIT) chaos --seconds $(STORM) $(ARGS)
 
 bench: setup ## what recording costs: zkkit bench recorder
@@ -42,6 +42,12 @@ bench: setup ## what recording costs: zkkit bench recorder
 
 bench-locks: setup-interop ## how fast: zkkit, kazoo and Java Curator in turn; seven minutes
 	@$(ZKKIT) bench locks $(ARGS)
+
+bench-recipes: setup-interop ## the same for elections, counters, barriers and caches; three minutes
+	@$(ZKKIT) bench recipes $(ARGS)
+
+bench-connection: setup ## zkkit's connection beside kazoo's own, and what idle sessions take; four minutes
+	@$(ZKKIT) bench connection $(ARGS)
 
 notebooks: setup ## build and execute the notebooks from their sources
 	@$(PY) tools/build_notebooks.py $(ARGS)

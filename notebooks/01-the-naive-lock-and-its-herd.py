@@ -27,7 +27,9 @@
 # are used.)
 
 # %%
-from zkkit.show import notebook, prediction, shop, swimlane
+from zkkit import notebook
+from zkkit.notebook import prediction
+from zkkit.show import swimlane
 
 servers = notebook.servers()
 notebook.stated(servers)
@@ -40,9 +42,10 @@ notebook.stated(servers)
 # This is how one of them buys:
 
 # %%
-from zkkit.bench import oversell
+from zkkit.bench.shop import picture, words
+from zkkit.bench.shop import run as shop
 
-notebook.Annotated(oversell.buy, "01-notes.toml")
+notebook.Annotated(shop.buy, "01-notes.toml")
 
 # %% [markdown]
 # Nothing here is atomic. Two buyers who both see 10 both write 9: two items sold, one taken off
@@ -60,13 +63,12 @@ notebook.Annotated(oversell.buy, "01-notes.toml")
 # %%
 buyers, processes = notebook.scale(100, small=24), notebook.scale(5, small=4)
 sales = [
-    oversell.sell(servers.hosts, way, items=10, buyers=buyers, processes=processes)
-    for way in oversell.WAYS
+    shop.sell(servers.hosts, way, items=10, buyers=buyers, processes=processes) for way in shop.WAYS
 ]
-notebook.Table(shop.HEADERS, [shop.cells(sale) for sale in sales])
+notebook.RichTable(words.HEADERS, [words.cells(sale) for sale in sales])
 
 # %%
-notebook.Picture(shop.png(sales), shop.finding(sales), shop.words(sales))
+notebook.RichPicture(picture.png(sales), words.finding(sales), words.words(sales))
 
 # %% [markdown]
 # Look at the column *shelf says*. A shop that oversells does not even notice: its own books look
@@ -101,8 +103,17 @@ from zkkit import HerdLock
 
 notebook.Annotated(HerdLock._contend, "01-notes.toml")
 
+# %% [markdown]
+# It uses two scripts that other recipes use as well: one tries to create the node, the other waits
+# until it may have gone.
+
 # %%
-notebook.Annotated(HerdLock._try, "01-notes.toml")
+from zkkit.recipe import create_if_free, wait_for_change
+
+notebook.Annotated(create_if_free, "01-notes.toml")
+
+# %%
+notebook.Annotated(wait_for_change, "01-notes.toml")
 
 # %% [markdown]
 # ### Be the server
@@ -113,7 +124,7 @@ notebook.Annotated(HerdLock._try, "01-notes.toml")
 # %%
 from zkkit.errors import NodeExists
 from zkkit.sim import World
-from zkkit.steps import Fire, FireKind, Node
+from zkkit.steps import Fire, FireKind, Node, Stat
 
 lock = HerdLock(World().connect(), "/shop")  # in the simulator: nobody but us answers
 answers = {
@@ -121,7 +132,7 @@ answers = {
     "refused: somebody was quicker": (NodeExists("/shop/lock"),),
     "here is its data, and your watch is set": None,
     "your watch has fired: the node is gone": Fire(FireKind.DELETED, "/shop/lock"),
-    "created: it is yours": (Node("/shop/lock", None),),
+    "created: it is yours": (Node("/shop/lock", Stat(*range(11))),),  # its numbers do not matter
     "and the servers still keep your session": None,
 }
 notebook.played(lock._contend(blocking=True), answers)
@@ -175,7 +186,7 @@ print(guess)
 from zkkit.bench.designs import HERD, SEQUENTIAL
 
 costs = [cost for design in (HERD, SEQUENTIAL) for cost in (design.law.fires, design.law.creates)]
-notebook.Table(
+notebook.RichTable(
     ("N", "herd: fires ≤", "herd: creates ≤", "sequential: fires =", "sequential: creates ="),
     [(f"{n}", *(f"{cost.of(n):,}" for cost in costs)) for n in (1, 10, 50, 100)],
     left=0,
@@ -195,28 +206,28 @@ notebook.Table(
 # %%
 import textwrap
 
-from zkkit.bench.compare import Plan
+from zkkit.bench.gate.plan import GatePlan
 
 some = sorted({max(2, contenders * part // 50) for part in (5, 10, 25, 50)})
 hold = 0.05  # seconds that each contender holds the lock
-plan = Plan((HERD, SEQUENTIAL), tuple(some), 2, seed=1, hold=hold)
-document = notebook.measured(plan, servers)
-print(textwrap.fill(document["why"], 68))
+plan = GatePlan((HERD, SEQUENTIAL), tuple(some), 2, seed=1, hold=hold)
+results = notebook.measured(plan, servers)
+print(textwrap.fill(results.head.judgement.why, 68))
 
 # %%
-from zkkit.show import findings
+from zkkit.bench.gate import words as findings
 
 wanted = [0, 1, 2, 3, 4, 7, 8]  # of the columns that `zkkit compare` prints
-notebook.Table(
+notebook.RichTable(
     [findings.HEADERS[column] for column in wanted],
-    [[findings.cells(figure)[column] for column in wanted] for figure in document["figures"]],
+    [[findings.cells(figure)[column] for column in wanted] for figure in results.figures],
 )
 
 # %%
-notebook.Picture(
-    prediction.png(document, guess),
-    prediction.finding(document, guess),
-    findings.text_table(document),
+notebook.RichPicture(
+    prediction.png(results, guess),
+    prediction.finding(results, guess),
+    findings.text_table(results),
 )
 
 # %% [markdown]
@@ -243,11 +254,11 @@ notebook.Picture(
 # actor, time to the right. Follow the thin lines from the gate's release (the black square).
 
 # %%
-from zkkit.bench.gate import Gate
-from zkkit.bench.pool import Pool
-from zkkit.bench.witness import Witness
+from zkkit.bench.gate.gate import Gate
+from zkkit.bench.kit.pool import SessionPool
+from zkkit.bench.kit.witness import Witness
 
-with Pool(servers.hosts, 10) as pool:
+with SessionPool(servers.hosts, 10) as pool:
     gate = Gate(pool, Witness(servers.hosts), hold=0.15)
     rows = {design.name: gate.run(design, range(10), 0)[1] for design in (HERD, SEQUENTIAL)}
 
@@ -255,7 +266,7 @@ herd, queue = (
     swimlane.one_release(rows[name], names={"MainThread": "gate"})
     for name in ("herd", "sequential")
 )
-notebook.Picture(swimlane.png(herd, beside=queue), swimlane.title(herd), swimlane.words(herd))
+notebook.RichPicture(swimlane.png(herd, beside=queue), swimlane.title(herd), swimlane.words(herd))
 
 # %% [markdown]
 # Every orange stretch is work for nothing: a contender is woken (the cross), asks for the node, is
@@ -268,7 +279,7 @@ notebook.Picture(swimlane.png(herd, beside=queue), swimlane.title(herd), swimlan
 # The same moment with the sequential lock, on the same time axis:
 
 # %%
-notebook.Picture(swimlane.png(queue, beside=herd), swimlane.title(queue), swimlane.words(queue))
+notebook.RichPicture(swimlane.png(queue, beside=herd), swimlane.title(queue), swimlane.words(queue))
 
 # %% [markdown]
 # One line, one wakeup, one grant; nine sleep on. Both pictures have the same time axis, so you can
@@ -361,7 +372,7 @@ notebook.Picture(swimlane.png(queue, beside=herd), swimlane.title(queue), swimla
 # Measured on:
 
 # %%
-notebook.Table(("", ""), list(findings.facts(document).items()), left=2)
+notebook.RichTable(("", ""), list(findings.facts(results).items()), left=2)
 
 # %% [markdown]
 # ## 9. What comes next

@@ -18,8 +18,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly minors=(11 12 13 14) room=.setup/pythons
 readonly fast=(tests/vocabulary tests/session tests/record
     tests/locks/test_contract.py tests/locks/test_one_front.py tests/gevent
-    tests/sim/test_world.py tests/sim/test_scripts.py tests/sim/test_helpers.py
-    tests/sim/test_conformance.py)
+    tests/sim/test_world.py tests/sim/test_scripts.py tests/sim/test_background.py
+    tests/sim/test_conformance.py tests/kernel)
 
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
