@@ -2,7 +2,7 @@
 #
 # Runs the fast part of the tests under every other Python that is found here:
 #
-#     tools/pythons.sh               all that are found, two at a time
+#     tools/pythons.sh               all that are found, one after the other
 #     tools/pythons.sh -k contract   the same, with options of pytest
 #
 # It looks for Python 3.11 to 3.14 on the PATH and below pyenv's versions, and leaves out the one
@@ -70,7 +70,7 @@ done
 
 status=0
 if [ ${#found[@]} -gt 0 ]; then
-    printf '%s\0' "${found[@]}" | xargs -0 -P 2 -I '{}' "${BASH_SOURCE[0]}" --try '{}' "$@" || status=1
+    printf '%s\0' "${found[@]}" | xargs -0 -I '{}' "${BASH_SOURCE[0]}" --try '{}' "$@" || status=1
 fi
 echo "Beside $ours, which .venv is made with: ${#found[@]} tried; not here: ${missing[*]:-none}."
 exit $status

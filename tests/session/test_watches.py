@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import zkkit
+from tests.support.ensembles import watches
 from zkkit.errors import DeadlineExceeded, NoNode
 from zkkit.steps import (
     Call,
@@ -167,19 +168,14 @@ def test_servers_count_no_watch_afterwards(
     session: zkkit.Session, zk_path: str, zk_ensemble: Any, eventually: Any
 ) -> None:
     """By `wchs` the servers have as many watches after a cancelled wait as before it."""
-
-    def total() -> int:
-        answers = [zk_ensemble.four_letter(node, "wchs") for node in zk_ensemble.nodes]
-        return sum(int(answer.rpartition("watches:")[2]) for answer in answers)
-
-    before = total()
+    before = watches(zk_ensemble)
     session.create(zk_path)
     ready = threading.Event()
     spawned = session.spawn(look_and_wait(Get(zk_path, watch=True), ready))
     assert ready.wait(5.0)
-    assert total() == before + 1
+    assert watches(zk_ensemble) == before + 1
     session.run(Stop(spawned), timeout=5.0)
-    eventually(lambda: total() == before)
+    eventually(lambda: watches(zk_ensemble) == before)
 
 
 def test_a_run_that_ends_takes_its_watch_along(

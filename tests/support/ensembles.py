@@ -8,9 +8,13 @@ import re
 import pytest
 
 from zkkit.ensemble import Ensemble, EnsembleError, engine
+from zkkit.testing import eventually
 
 #: Both backends; the second only where an engine answers.
 BACKENDS = ["local", pytest.param("docker", marks=pytest.mark.docker)]
+
+
+_TOTAL = re.compile(r"Total watches:(\d+)")
 
 
 def need_engine() -> None:
@@ -34,15 +38,24 @@ def traces(project: str) -> list[str]:
     return [each.name for each in containers + others]
 
 
+def _once_it_serves(ensemble: Ensemble, node: int, word: str) -> str:
+    """What a node says about its watches. One that has just come back from a pause, or is electing,
+    serves nobody for a moment, and says that instead."""
+
+    def answers() -> tuple[str] | None:
+        said = ensemble.four_letter(node, word)
+        return None if "not currently serving" in said else (said,)
+
+    answered = eventually(answers, otherwise=lambda: f"node {node} serves nobody")
+    assert answered is not None
+    return answered[0]
+
+
 def watches(ensemble: Ensemble) -> int:
     """How many watches all servers together hold."""
-    total = 0
-    for node in ensemble.nodes:
-        answer = ensemble.four_letter(node, "wchs")
-        found = re.search(r"Total watches:(\d+)", answer)
-        assert found, answer
-        total += int(found[1])
-    return total
+    return sum(
+        int(_TOTAL.findall(_once_it_serves(ensemble, node, "wchs"))[0]) for node in ensemble.nodes
+    )
 
 
 def watchers(ensemble: Ensemble, path: str) -> int:
@@ -52,7 +65,7 @@ def watchers(ensemble: Ensemble, path: str) -> int:
 
 def _watchers_at(ensemble: Ensemble, node: int, path: str) -> int:
     count, inside = 0, False
-    for line in ensemble.four_letter(node, "wchp").splitlines():
+    for line in _once_it_serves(ensemble, node, "wchp").splitlines():
         if line.startswith("/"):
             inside = line == path
         elif inside and line.strip():
