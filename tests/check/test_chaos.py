@@ -16,7 +16,7 @@ from zkkit.check.chaos.properties import PLACES
 from zkkit.show.table import table
 
 X, RW, SEM, LATCH = "/chaos/x", "/chaos/rw", "/chaos/sem", "/chaos/latch"
-COUNTER, TREE, GATE = "/chaos/counter", "/chaos/tree", "/chaos/gates/a"
+COUNTER, TREE, GATE, MEETING = "/chaos/counter", "/chaos/tree", "/chaos/gates/a", "/chaos/meeting"
 A, B, C = "threads-1", "asyncio-1", "threads-2"
 NODES = {TREE: [5, 5, ""], f"{TREE}/a": [7, 9, "new"]}
 Line = dict[str, Any]
@@ -27,7 +27,7 @@ class Tale:
 
     def __init__(self) -> None:
         self.files: dict[str, list[Line]] = {"chaos": [], "ledger": []}
-        self._attempts = self._additions = self._at_gates = 0
+        self._attempts = self._additions = self._at_gates = self._visits = 0
 
     def note(self, file: str, at: float, event: str, **facts: Any) -> None:
         self.files.setdefault(file, []).append({"t": int(at * 1e9), "e": event, **facts})
@@ -74,6 +74,31 @@ class Tale:
         if outcome:
             self.note(process, answered, outcome, **me)
 
+    def visit(
+        self, process: str, *times: float, outcome: str = "entered", left: str = "left"
+    ) -> None:
+        """Somebody enters a meeting and leaves it: when it asks and is answered, when it begins to
+        leave and is answered; as far as it comes."""
+        self._visits += 1
+        me = {"actor": "m", "attempt": self._visits}
+        events = ("enter", outcome, "leave", left)
+        for at, event in zip(times, events, strict=False):
+            self.note(process, at, event, meeting=MEETING, **me)
+
+    def saw(self, process: str, at: float, *node: Any) -> None:
+        """A watch sees a node: its czxid, its mzxid and its data; or none."""
+        self.note(process, at, "seen", watch="data watch", node=node or None)
+
+    def saw_the_tree(self, process: str) -> None:
+        """Its watches see how the tree comes."""
+        self.saw(process, 2.0)
+        self.saw(process, 3.0, 5, 5, "")
+        self.saw_names(process, 2.0)
+        self.saw_names(process, 3.0, "a")
+
+    def saw_names(self, process: str, at: float, *names: str) -> None:
+        self.note(process, at, "seen", watch="children watch", names=names)
+
     def told(self, process: str, at: float, kind: str, path: str, *node: Any) -> None:
         """A cache tells; the node is its czxid, its mzxid and its data."""
         self.note(process, at, "told", cache="cache", kind=kind, path=path, node=node or None)
@@ -102,13 +127,14 @@ class Tale:
 
 @pytest.fixture
 def tale() -> Tale:
-    """Two processes, two faults, one hold that was lost, two that count to two, caches of a tree
-    of two nodes; all promises are kept."""
+    """Two processes, two faults, one hold that was lost, two that count to two and meet, caches and
+    watches of a tree of two nodes; all promises are kept."""
     tale = Tale()
     tale.note(
         "chaos", 0, "plan", locks=["lock"], fronts=["threads", "asyncio"], limits={SEM: 2},
         faults=["kill client", "cut leader"], fenced=[X], counters=[COUNTER], caches=["cache"],
-        gates=GATE,
+        gates=GATE, meetings={MEETING: 2},
+        watches={"data watch": TREE, "children watch": TREE},
     )  # fmt: skip
     tale.born(A, "threads")
     tale.born(B, "asyncio")
@@ -125,6 +151,9 @@ def tale() -> Tale:
         tale.told(process, 3.0, "created", f"{TREE}/a", 7, 7, "old")
         tale.told(process, 3.5, "suspended", TREE)
         tale.told(process, 4.0, "changed", f"{TREE}/a", 7, 9, "new")
+        tale.saw_the_tree(process)
+    tale.visit(A, 2.0, 3.0, 3.5, 4.5)
+    tale.visit(B, 2.5, 3.1, 4.0, 4.4)
     tale.at_gate(A, "close", 2.0, 2.1, "gate done")
     tale.at_gate(B, "come", 2.2, 2.5, "turned back")
     tale.at_gate(B, "come", 2.6, 3.2, "passed")
@@ -155,7 +184,7 @@ def test_a_sound_history_holds(tale: Tale, tmp_path: Path) -> None:
     assert "4 grants under 2 faults" in found.judgement.why
     assert "2 additions counted once (of 0 more nobody knows)" in found.judgement.why
     assert "1 came to a closed gate and passed when it was opened" in found.judgement.why
-    assert "2 caches told of 6 changes and were like the tree at the end" in found.judgement.why
+    assert "2 caches and watchers told of 6 changes and became like the tree" in found.judgement.why
     assert "lock        2        2          0     1         0.0 s" in table(*grants_table(history))
 
 
@@ -248,6 +277,7 @@ def not_served_in_the_calm(tale: Tale) -> None:
     tale.hold("gevent-1", 5.0, 6.0, 31)
     tale.note("gevent-1", 24, "rested")
     tale.note("gevent-1", 25.5, "content", cache="cache", nodes=NODES)
+    tale.saw_the_tree("gevent-1")
 
 
 def stood_in_the_calm(tale: Tale) -> None:
@@ -358,6 +388,64 @@ def waits_at_an_open_gate(tale: Tale) -> None:
     tale.at_gate(B, "come", 5.2, 0)
 
 
+def met_nobody(tale: Tale) -> None:
+    tale.visit(A, 6.0, 6.1, 6.2, 6.3)
+
+
+def met_one_who_came_later(tale: Tale) -> None:
+    tale.visit(A, 6.0, 6.1, 6.5, 6.9)
+    tale.visit(B, 6.2, 6.3, 6.4, 6.8)
+
+
+def left_too_early(tale: Tale) -> None:
+    tale.visit(A, 6.0, 6.2, 6.3, 6.4)
+    tale.visit(B, 6.1, 6.2, 6.5, 6.6)
+
+
+def waits_for_a_meeting(tale: Tale) -> None:
+    tale.visit(B, 6.0)
+
+
+def waits_to_leave(tale: Tale) -> None:
+    tale.visit(A, 6.0, 6.2, 6.3, outcome="entered")
+    tale.visit(B, 6.1, 6.2, 6.3, 7.0, left="left alone")
+
+
+def left_alone_in_the_calm(tale: Tale) -> None:
+    tale.visit(A, 20.5, 20.7, 20.8, 24.0, left="left alone")
+    tale.visit(B, 20.6, 20.7, 20.8, 24.0, left="leave unsure")
+
+
+def met_in_vain(tale: Tale) -> None:
+    tale.note("chaos", 60, "phase", phase="over")
+    tale.visit(A, 21.0, 51.0, outcome="turned away")
+    tale.visit(B, 22.0, 52.0, outcome="turned away")
+
+
+def watch_went_back(tale: Tale) -> None:
+    tale.saw(B, 4.0, 5, 4, "old")
+    tale.saw(B, 5.0, 5, 5, "")
+
+
+def watch_saw_it_twice(tale: Tale) -> None:
+    tale.saw_names(B, 4.0, "a")
+
+
+def watch_missed_the_last_change(tale: Tale) -> None:
+    tale.line(B, "seen")["names"] = ["a", "b"]
+
+
+def watch_has_another_node(tale: Tale) -> None:
+    tale.saw(B, 4.0)
+
+
+def watch_never_called(tale: Tale) -> None:
+    tale.files[B] = [line for line in tale.files[B] if line.get("watch") != "data watch"]
+    tale.born("asyncio-9", "asyncio")
+    tale.note("chaos", 2, "killed", process="asyncio-9")
+    tale.saw_the_tree("asyncio-9")
+
+
 def cache_lags_for_ever(tale: Tale) -> None:
     """It never heard of the change, and tells the same of itself."""
     tale.files[B].remove(tale.line(B, "told"))
@@ -436,6 +524,21 @@ def content_unknown(tale: Tale) -> None:
             "gates/a: asyncio-1/g#6 passed 200.0 ms after threads-2/g#5 ha",
         ),
         (waits_at_an_open_gate, "/chaos/gates/a: asyncio-1/g#5 wanted to come and got no answer"),
+        (met_nobody, "/chaos/meeting: threads-1/m#3 was let in when 1 of 2 had come"),
+        (met_one_who_came_later, "/chaos/meeting: threads-1/m#3 was let in when 1 of 2 had come"),
+        (left_too_early, "threads-1/m#3 was out 100.0 ms before asyncio-1/m#4 began to leave"),
+        (waits_for_a_meeting, "/chaos/meeting: asyncio-1/m#3 wanted to enter and got no answer"),
+        (waits_to_leave, "/chaos/meeting: threads-1/m#3 wanted to leave and got no answer"),
+        (left_alone_in_the_calm, "threads-1/m#3 left alone, though the others were about to leave"),
+        (met_in_vain, "2 of 2 waited together for 29 s, and nobody was let in"),
+        (watch_went_back, "the data watch of asyncio-1 went back: it saw 0x5/0x5 with '', then"),
+        (watch_saw_it_twice, "the children watch of asyncio-1 saw the same twice: 1 names"),
+        (
+            watch_missed_the_last_change,
+            "the children watch of asyncio-1 saw 2 names at last, and at /chaos/tree there is 1 na",
+        ),
+        (watch_has_another_node, "the data watch of asyncio-1 saw no node at last, and at /chaos"),
+        (watch_never_called, "the data watch of asyncio-1 saw nothing at last, and at /chaos/tree"),
         (
             cache_lags_for_ever,
             "the cache of asyncio-1 is not like the tree at the end, in 1 nodes such as "
@@ -601,6 +704,33 @@ def opened_by_the_dead(tale: Tale) -> None:
     tale.at_gate(B, "come", 5.4, 5.5, "passed")
 
 
+def joined_a_meeting(tale: Tale) -> None:
+    """Enough had come, and one of them is still inside."""
+    tale.visit(A, 6.0, 6.2, 6.3, 6.4)
+    tale.visit(B, 6.1, 6.2, 6.3, 7.0)
+    tale.visit(A, 6.5, 6.6, 6.7, 7.0)
+
+
+def met_one_who_was_killed(tale: Tale) -> None:
+    """It had come, and may have been there when the other was let in."""
+    tale.visit(C, 1.5)
+    tale.visit(A, 6.0, 6.1, 6.2, 6.3)
+
+
+def did_not_wait_for_one_that_was_gone(tale: Tale) -> None:
+    """Its session was lost while it was inside."""
+    tale.visit(A, 6.0, 6.2, 6.3, 6.4)
+    tale.visit(B, 6.1, 6.2, 6.5, 6.6, left="leave unsure")
+
+
+def not_all_came_in_the_calm(tale: Tale) -> None:
+    tale.visit(A, 20.1, 24.0, outcome="turned away")
+
+
+def watch_of_the_dead(tale: Tale) -> None:
+    tale.saw(C, 1.0)
+
+
 def cache_of_the_dead(tale: Tale) -> None:
     """It was killed on its way: it need not have heard of everything."""
     tale.told(C, 1.0, "created", TREE, 5, 5, "")
@@ -622,6 +752,11 @@ def created_anew(tale: Tale) -> None:
         number_told_late,
         passed_while_it_was_opened,
         opened_by_the_dead,
+        joined_a_meeting,
+        met_one_who_was_killed,
+        did_not_wait_for_one_that_was_gone,
+        not_all_came_in_the_calm,
+        watch_of_the_dead,
         cache_of_the_dead,
         created_anew,
         two_readers,
@@ -715,6 +850,23 @@ def never_passed(tale: Tale) -> None:
     tale.line(B, "passed")["e"] = "turned back"
 
 
+def nobody_met(tale: Tale) -> None:
+    for process in (A, B):
+        tale.line(process, "entered")["e"] = "turned away"
+        tale.files[process] = [
+            line for line in tale.files[process] if line["e"] not in ("leave", "left")
+        ]
+
+
+def nobody_left_together(tale: Tale) -> None:
+    for process in (A, B):
+        tale.line(process, "left")["e"] = "left alone"
+
+
+def no_watch_saw_a_change(tale: Tale) -> None:
+    tale.line(B, "seen")["t"] = 21_000_000_000
+
+
 def tree_not_read(tale: Tale) -> None:
     tale.left_out("tree")
 
@@ -737,6 +889,9 @@ def never_cut_off(tale: Tale) -> None:
         (not_read_in_the_end, "nobody read what /chaos/counter held in the end"),
         (nobody_turned_back, "nobody was ever turned back by a closed gate"),
         (never_passed, "nobody who came to a closed gate ever passed it"),
+        (nobody_met, "nobody was ever let into a meeting in the storm"),
+        (nobody_left_together, "nobody ever left a meeting with the others in the storm"),
+        (no_watch_saw_a_change, "no children watch on asyncio saw a change in the storm"),
         (tree_not_read, "nobody read the tree that caches follow"),
         (nothing_changed, "no cache on asyncio was told of a change in the storm"),
         (never_cut_off, "no cache was ever cut off"),

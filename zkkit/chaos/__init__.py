@@ -8,7 +8,9 @@
     actors      what an actor does that takes locks
     counting    one that counts
     gates       those that close barriers, and those that come to them
+    meetings    those that meet, enter together and leave together
     trees       one that changes a tree, and caches that follow it
+    watching    watches that follow it
     crew        the processes, seen from outside: start, kill, stop, disturb, count
     faults      what can be broken
     storm       breaks it, one thing after the other

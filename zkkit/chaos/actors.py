@@ -1,7 +1,8 @@
 """What an actor does: it asks for a lock, asks its hold again and again whether it is valid, writes
 something under it and releases it. Now and then it takes the lock once more meanwhile, or changes
 from writing to reading, or is cancelled while it waits. (To stand in an election and to lead is the
-same to it. Others count, and change a tree: counting.py, trees.py.)
+same to it. Others count, meet and change a tree: counting.py, meetings.py,
+trees.py.)
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import traceback
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,6 +84,13 @@ class ActorInStorm:
     async def _sleep(self, least: float, most: float) -> None:
         await settled(self.ground.sleep(self.chance.uniform(least, most)))
 
+    async def _perhaps_cancelled(self, call: Callable[[], Any]) -> Any:
+        """Call something; in the storm it is now and then cancelled, where that can be."""
+        cancel_after = self.ground.cancel_after
+        if cancel_after is not None and self.chance.random() < 0.1 and self._storms():
+            return await settled(cancel_after(self.chance.uniform(0.0, 2.0), call))
+        return await settled(call())
+
     def _note(self, attempt: int, event: str, *, at: int | None = None, **facts: Any) -> None:
         self.diary.note(event, at=at, actor=self.name, attempt=attempt, **facts)
 
@@ -130,7 +138,7 @@ class StormActor(ActorInStorm):
         attempt = self.attempts
         self._note(attempt, "ask", lock=target.name, within=within)
         try:
-            hold = await self._acquire(target, within)
+            hold = await self._perhaps_cancelled(lambda: target.lock.acquire(timeout=within))
         except (*PROMISED, AttemptCancelled) as error:
             self._note(attempt, "denied", why=type(error).__name__)
             return None
@@ -141,13 +149,6 @@ class StormActor(ActorInStorm):
         again = isinstance(target.lock, StormCandidate)
         self._note(attempt, "granted", parts=parts, session=session, inside=inside, again=again)
         return TakenLock(attempt, target, hold)
-
-    async def _acquire(self, target: LockToTake, within: float | None) -> Any:
-        cancel_after = self.ground.cancel_after
-        if cancel_after is not None and self.chance.random() < 0.1 and self._storms():
-            seconds = self.chance.uniform(0.0, 2.0)
-            return await settled(cancel_after(seconds, lambda: target.lock.acquire(timeout=within)))
-        return await settled(target.lock.acquire(timeout=within))
 
     async def _take_inside(self, taken: TakenLock) -> TakenLock | None:
         """Now and then take the lock once more, or the read lock of a write lock."""
@@ -196,8 +197,10 @@ class StormActor(ActorInStorm):
         return valid
 
     async def _write(self, taken: TakenLock) -> None:
-        """Write into the ledger, guarded by the hold."""
+        """Write into the ledger, guarded by the hold; nothing where it cannot guard."""
         attempt, target, hold = taken
+        if not target.guards:
+            return
         who = (self.process, self.name, attempt)
         data = json.dumps({"who": who, "parts": target.parts(hold)}).encode()
         entry = Create(f"{LEDGER}/write-", data, Mode.PERSISTENT_SEQUENTIAL)

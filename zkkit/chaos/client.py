@@ -1,5 +1,5 @@
 """One process: a session, and on one of the fronts its actors, who take locks, lead, count,
-keep gates and change a tree, and its caches, which follow that tree.
+keep gates, meet and change a tree, and its caches and watches, which follow that tree.
 
 It gets an `Order` as JSON when it is started, follows the phases of the run (`actors.PhaseFile`)
 and ends with the last one. Its parent makes sure that it does not live longer: a stopped process
@@ -28,8 +28,10 @@ from zkkit.chaos.counting import CountingActor
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.gates import GateKeeper, Passenger
 from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
+from zkkit.chaos.meetings import MeetingMember
 from zkkit.chaos.scene import KINDS, LONG, QUICK, locks_to_take
-from zkkit.chaos.trees import Gardener, StormCaches
+from zkkit.chaos.trees import Gardener, StormCaches, converge
+from zkkit.chaos.watching import WATCHER, StormWatches, TreeWatcher
 from zkkit.errors import ConnectFailed
 from zkkit.retry import Forever
 
@@ -54,6 +56,8 @@ class Order:
     timeout: float
     directory: str
     seed: str
+    processes: int
+    """How many there are of its kind, itself among them."""
 
     @property
     def argv(self) -> list[str]:
@@ -84,6 +88,9 @@ async def _live(order: Order, ground: Ground) -> None:
 
     caches = StormCaches(session, diary)
     await caches.start()
+    watches = StormWatches(session, diary)
+    watcher = actor(TreeWatcher, "watcher")
+    watched = ground.start(watcher.live(session))
     lives = [actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in KINDS]
     for number in range(_LONG_ACTORS):
         lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG)))
@@ -91,6 +98,7 @@ async def _live(order: Order, ground: Ground) -> None:
     lives.append(actor(Gardener, "gardener").live(session))
     lives.append(actor(GateKeeper, "keeper").live(session))
     lives.append(actor(Passenger, "passenger").live(session))
+    lives.append(actor(MeetingMember, "member").live(session, order.processes))
     ended = [ground.start(life) for life in lives]
     rested = False
     known: object = None
@@ -106,7 +114,11 @@ async def _live(order: Order, ground: Ground) -> None:
         await settled(ground.sleep(_LOOK))
     if not rested:
         diary.note("standing", scripts=session.standing())
-    await caches.converge(Path(order.directory), ground)
+    contents = {**caches.contents, WATCHER: watcher.content}
+    await converge(Path(order.directory), ground, diary, contents, watches.like)
+    watcher.done = True
+    while not watched():
+        await settled(ground.sleep(_LOOK))
     await settled(session.close())
     diary.note("end")
 

@@ -27,6 +27,8 @@ from zkkit.testing import NotExpired, Proxy, expire
 
 TIMEOUTS = (2.0, 4.0)
 """The session timeouts of the clients, in seconds, in turn."""
+PER_FRONT = 2
+"""How many processes there are on each front."""
 _LOG = "crew.log"
 _GRANTED = b'"e": "granted"'
 _RESTED = b'"e": "rested"'
@@ -47,13 +49,19 @@ class CrewMember:
     order: Order | None = None
     lives: int = 0
 
-    def next_order(self, directory: Path, seed: int) -> Order:
+    def next_order(self, directory: Path, seed: int, processes: int) -> Order:
         """The order for its next process."""
         self.lives += 1
         servers = "1host" if self.hosts == 1 else f"{self.hosts}hosts"
         name = f"{self.front}-{servers}-{self.lives}"
         self.order = Order(
-            name, self.front, self.proxy.hosts, self.timeout, str(directory), f"{seed} {name}"
+            name,
+            self.front,
+            self.proxy.hosts,
+            self.timeout,
+            str(directory),
+            f"{seed} {name}",
+            processes,
         )
         return self.order
 
@@ -110,7 +118,7 @@ class StormCrew(AbstractContextManager["StormCrew"]):
 
     def start(self, client: CrewMember) -> None:
         """Start a client's next process."""
-        order = client.next_order(self.directory, self._seed)
+        order = client.next_order(self.directory, self._seed, len(self.clients))
         log = self.directory / _LOG
         pid = self._guarded.spawn(client.number, order.argv, cwd=Path.cwd(), log=log)
         self.started.add(Started.now(pid))

@@ -4,13 +4,12 @@ and withdraws. What it is given is the leadership, which says of itself what a h
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
 from zkkit import LeaderLatch, Leadership
 from zkkit.chaos.ground import settled
-
-_POLICIES = ("suspended", "lost")
 
 
 class StormCandidate:
@@ -48,18 +47,18 @@ class StormTerm:
 
 
 class StormElection:
-    """Each attempt is a candidate of its own. A broken connection is the end of the leadership of
-    every other one; those between lead on while it is proved that they may."""
+    """Each attempt is a candidate of its own, of the given kinds in turn."""
 
-    def __init__(self, session: Any, path: str) -> None:
+    def __init__(
+        self, session: Any, path: str, kinds: Sequence[Callable[..., LeaderLatch[Any]]]
+    ) -> None:
         self.path = path
         self._session = session
-        self._policies = cycle(_POLICIES)
+        self._kinds = cycle(kinds)
 
     async def acquire(self, timeout: float | None = None) -> StormTerm | None:
         """Stand until we lead; None, and nobody stands any more, if time is up before."""
-        policy = next(self._policies)
-        latch = LeaderLatch(self._session, self.path, error_policy=policy)
+        latch = next(self._kinds)(self._session, self.path)
         term: StormTerm | None = None
         try:
             await settled(latch.start())

@@ -73,12 +73,13 @@ class ChaosExperiment(Experiment[ChaosPlan, ChaosOutcome, ChaosResults]):
 
     description = f"""\
 Three servers, and processes on every front that take every kind of lock, stand in elections, add to
-a counter, wait at barriers, change a tree and follow it by caches. Meanwhile processes are killed
-and stopped, connections break and replies get lost, sessions expire, and servers are killed, paused
-and cut off. Then there is calm, and everybody must get each lock once more. What the processes
-wrote down is judged by the files alone: no two holds, and no two leaders, overlap while both call
-themselves valid, tokens grow, no guarded write is stale, each addition counts once, nobody passes a
-closed barrier, caches never go back and become like the tree, nobody starves, nothing is left.
+a counter, wait at barriers, meet, change a tree and follow it by caches and watches. Meanwhile
+processes are killed and stopped, connections break and replies get lost, sessions expire, and
+servers are killed, paused and cut off. Then there is calm, and everybody must get each lock once
+more. What the processes wrote down is judged by the files alone: no two holds, and no two leaders,
+overlap while both call themselves valid, tokens grow, no guarded write is stale, each addition
+counts once, nobody passes a closed barrier or meets alone, caches never go back and become like the
+tree, watches see what is there, nobody starves, nothing is left.
 
 faults:
   {", ".join(KINDS[:9])},
@@ -160,9 +161,9 @@ exit codes:
     def page(self, results: ChaosResults, pictures: Mapping[str, bytes]) -> str:
         body = [
             "<p>Processes on threads, asyncio and gevent take every kind of lock, stand in "
-            "elections, count, wait at barriers and follow a tree, while processes, connections "
-            "and servers are killed, stopped, cut off and mended. What they wrote down was judged "
-            "afterwards, by the files alone.</p>",
+            "elections, count, wait at barriers, meet and follow a tree, while processes, "
+            "connections and servers are killed, stopped, cut off and mended. What they wrote "
+            "down was judged afterwards, by the files alone.</p>",
             "<h2>Grants</h2>",
             page.table(*results.grants()),
             "<h2>Faults</h2>",

@@ -26,11 +26,13 @@ from zkkit.chaos import remains, scene
 from zkkit.chaos.actors import CALM as TAKE_EACH
 from zkkit.chaos.actors import CLOSE
 from zkkit.chaos.counting import count
-from zkkit.chaos.crew import TIMEOUTS, CrewProgress, Started, StormCrew, listening
+from zkkit.chaos.crew import PER_FRONT, TIMEOUTS, CrewProgress, Started, StormCrew, listening
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.ledger import Ledger
+from zkkit.chaos.meetings import meetings
 from zkkit.chaos.storm import Storm
 from zkkit.chaos.trees import CACHES, write_tree
+from zkkit.chaos.watching import WATCHER, WATCHES
 from zkkit.ensemble import LocalEnsemble
 from zkkit.ensemble.base import poll
 from zkkit.errors import ZkkitError
@@ -79,8 +81,10 @@ def run(plan: ChaosPlan, history: Path, on_round: Callable[[str], object]) -> di
         limits=scene.LIMITS,
         fenced=scene.FENCED,
         counters=[scene.COUNTER],
-        caches=CACHES,
+        caches=[*CACHES, WATCHER],
+        watches=WATCHES,
         gates=scene.GATES,
+        meetings=meetings(PER_FRONT * len(plan.fronts)),
         deeds=[deed for deed in scene.DEEDS if deed != "cancel" or set(plan.fronts) != {"threads"}],
     )
     ensemble = LocalEnsemble()
@@ -122,6 +126,7 @@ class _Stage:
             session.create(scene.TREE)
             session.create(scene.COLD)
             session.create(scene.GATES)
+            session.create(scene.MEETINGS)
             ledger_diary = Diary(self.history / "ledger.jsonl")
             ledger = Ledger(session, ledger_diary)
             try:

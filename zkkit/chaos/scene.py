@@ -1,5 +1,5 @@
 """Which locks there are, where they lie, and how each of their holds excludes others. An election
-is one of them here: to lead is to hold. Beside them lie a counter, a tree and gates.
+is one of them here: to lead is to hold. Beside them lie a counter, a tree, gates and meetings.
 
 Every kind of lock is there twice: in one place it is taken for milliseconds, by many, and in the
 other for seconds, so that faults find somebody who holds it. A MultiLock takes two paths that
@@ -9,9 +9,18 @@ others take one at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from zkkit import Lock, MultiLock, ReadWriteLock, ReentrantLock, Semaphore
+from zkkit import (
+    HerdElection,
+    LeaderLatch,
+    Lock,
+    MultiLock,
+    ReadWriteLock,
+    ReentrantLock,
+    Semaphore,
+)
 from zkkit.chaos.election import StormElection
 from zkkit.check.chaos.history import EXCLUSIVE, LEASE, SHARED
 from zkkit.recipes.locks.multi import MultiHold
@@ -27,10 +36,12 @@ COLD = f"{TREE}/cold"
 """The part of it whose nodes change seldom."""
 GATES = f"{ROOT}/gates"
 """The barriers, one for each process; they are there while they are closed."""
+MEETINGS = f"{ROOT}/meetings"
+"""The double barriers; their members are below them."""
 
 QUICK, LONG = "quick", "long"
 PLACES = (QUICK, LONG)
-KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi", "latch")
+KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi", "latch", "herd-election")
 LOCKS = tuple(f"{place}/{kind}" for place in PLACES for kind in KINDS)
 
 DEEDS = ("reentry", "downgrade", "cancel")
@@ -43,10 +54,15 @@ FENCED = tuple(
 )
 """The paths whose holds have a token."""
 
+LATCHES = [partial(LeaderLatch, error_policy=policy) for policy in ("suspended", "lost")]
+"""A broken connection is the end of the leadership of every other candidate; those between lead on
+while it is proved that they may."""
+
 _LEASE_DIRECTORIES = ("locks", "leases")
 DIRECTORIES = frozenset(
-    [LEDGER, COUNTER, RECEIPTS, TREE, GATES]
+    [LEDGER, COUNTER, RECEIPTS, TREE, GATES, MEETINGS, f"{MEETINGS}/some", f"{MEETINGS}/all"]
     + [f"{ROOT}/{place}" for place in PLACES]
+    + [f"{ROOT}/{place}/herd-election" for place in PLACES]
     + [*FENCED, *LIMITS]
     + [
         f"{ROOT}/{place}/{name}/{below}"
@@ -66,6 +82,8 @@ class LockToTake(NamedTuple):
     reentrant: bool = False
     read_side: Any = None
     """Of a write lock: the LockToTake that its owner may take at once, to read on afterwards."""
+    guards: bool = True
+    """Whether its holds can guard a write."""
 
     @property
     def inside(self) -> list[LockToTake]:
@@ -104,7 +122,10 @@ def _lock(session: Any, place: str, kind: str) -> LockToTake:
             path = f"{parent}/semaphore"
             return LockToTake(name, Semaphore(session, path, LIMITS[path]))
         case "latch":
-            return LockToTake(name, StormElection(session, f"{parent}/latch"))
+            return LockToTake(name, StormElection(session, f"{parent}/latch", LATCHES))
+        case "herd-election":
+            path = f"{parent}/herd-election"
+            return LockToTake(name, StormElection(session, path, [HerdElection]), guards=False)
         case "multi":
             second = Lock(session, f"{parent}/lock")
             return LockToTake(name, MultiLock(session, [f"{parent}/reentrant", second]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,14 @@ _FILE = "tree.json"
 _LOOK = 0.05  # seconds between two looks at a cache
 _BRANCHES, _LEAVES = "abc", "xyz"
 _COLD = 150  # nodes that are changed seldom
+PATHS = (
+    TREE,
+    COLD,
+    *(f"{COLD}/{number}" for number in range(_COLD)),
+    *(f"{TREE}/{branch}" for branch in _BRANCHES),
+    *(f"{TREE}/{branch}/{leaf}" for branch in _BRANCHES for leaf in _LEAVES),
+)
+"""All nodes that the tree may ever have."""
 _REFUSED = (NodeExists, NoNode, NotEmpty, MultiFailed)
 
 Content = dict[str, list[Any]]
@@ -86,20 +95,35 @@ class StormCaches:
             await settled(cache.start())
 
     def _told(self, name: str, event: CacheEvent) -> None:
-        node = None if event.new is None else _facts(event.new.data, event.new.stat)
+        node = None if event.new is None else facts(event.new.data, event.new.stat)
         self._diary.note("told", cache=name, kind=event.kind.value, path=event.path, node=node)
 
-    async def converge(self, directory: Path, ground: Ground) -> None:
-        """Wait until all caches are like the tree, and write down what they hold."""
-        try:
-            tree = json.loads((directory / _FILE).read_text())
-        except FileNotFoundError:  # nobody got so far as to read it
-            return
-        deadline = Deadline.after(CONVERGE, time.monotonic())
-        for name, cache in self._caches.items():
-            while (held := _content(cache)) != tree and not deadline.over(time.monotonic()):
-                await settled(ground.sleep(_LOOK))
-            self._diary.note("content", cache=name, nodes=held)
+    @property
+    def contents(self) -> dict[str, Callable[[], Content]]:
+        """What each of them holds whenever it is asked, by its name."""
+        return {name: partial(_content, cache) for name, cache in self._caches.items()}
+
+
+async def converge(
+    directory: Path,
+    ground: Ground,
+    diary: Diary,
+    contents: Mapping[str, Callable[[], Content]],
+    like: Callable[[Content], bool],
+) -> None:
+    """Wait until all that follows the tree is like it, and write down what it holds; and until
+    others say that they are `like` it, who write down themselves what they see."""
+    try:
+        tree = json.loads((directory / _FILE).read_text())
+    except FileNotFoundError:  # nobody got so far as to read it
+        return
+    deadline = Deadline.after(CONVERGE, time.monotonic())
+    for name, content in contents.items():
+        while (held := content()) != tree and not deadline.over(time.monotonic()):
+            await settled(ground.sleep(_LOOK))
+        diary.note("content", cache=name, nodes=held)
+    while not like(tree) and not deadline.over(time.monotonic()):
+        await settled(ground.sleep(_LOOK))
 
 
 def write_tree(session: Session, directory: Path) -> Content:
@@ -115,7 +139,7 @@ def _tree(path: str) -> Script[Content]:
     """What a node and all below it are."""
     yield from Sync(path)
     found: Data = yield from Get(path)
-    tree = {path: _facts(found.data, found.stat)}
+    tree = {path: facts(found.data, found.stat)}
     for name in (yield from Children(path)):
         tree |= yield from _tree(f"{path}/{name}")
     return tree
@@ -123,8 +147,9 @@ def _tree(path: str) -> Script[Content]:
 
 def _content(cache: Any) -> Content:
     nodes: list[CachedNode] = list(cache)
-    return {node.path: _facts(node.data, node.stat) for node in nodes}
+    return {node.path: facts(node.data, node.stat) for node in nodes}
 
 
-def _facts(data: bytes | None, stat: Stat) -> list[Any]:
+def facts(data: bytes | None, stat: Stat) -> list[Any]:
+    """What is written down of a node."""
     return [stat.czxid, stat.mzxid, None if data is None else data.decode()]

@@ -12,6 +12,7 @@ from zkkit.check.chaos.caches import CHANGES
 from zkkit.check.chaos.counters import in_doubt
 from zkkit.check.chaos.gates import came_to_closed
 from zkkit.check.chaos.history import ChaosHistory, GrantRecord
+from zkkit.check.chaos.meetings import met
 from zkkit.check.chaos.properties import breaches, doubts
 
 _KEPT = 1000  # breaches that are published: a lock that is broken breaks in many ways
@@ -41,7 +42,8 @@ def judge(history: ChaosHistory) -> Verdicts:
             f"Every promise was kept, in {total}: {lost:,} holds were lost and knew it, "
             f"{len(history.ledger):,} guarded writes were accepted in order and "
             f"{history.refused:,} refused, {_counted(history)}, {_came(history)}, "
-            f"{_followed(history)}, everybody was served and nothing was left.",
+            f"{met(history):,} were let into a meeting, {_followed(history)}, everybody was "
+            "served and nothing was left.",
         )
     return Verdicts(why, broken, doubtful)
 
@@ -60,7 +62,7 @@ def _came(history: ChaosHistory) -> str:
 def _followed(history: ChaosHistory) -> str:
     changes = sum(each.kind in CHANGES for told in history.told.values() for each in told)
     like = len(history.contents)
-    return f"{like:,} caches told of {changes:,} changes and were like the tree at the end"
+    return f"{like:,} caches and watchers told of {changes:,} changes and became like the tree"
 
 
 def grants_table(history: ChaosHistory) -> tuple[list[str], list[list[str]]]:

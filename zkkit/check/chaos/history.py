@@ -109,6 +109,28 @@ class GateDeed:
     answered: int = 0
 
 
+@dataclass
+class MeetingVisit:
+    """Somebody entered a meeting, or wanted to. `outcome` is "entered", "turned away" or "enter
+    unsure", `left` is "left", "left alone" or "leave unsure"; None if no answer came."""
+
+    who: Who
+    meeting: str
+    asked: int
+    outcome: str | None = None
+    answered: int = 0
+    leaving: int = 0
+    """When it began to leave."""
+    left: str | None = None
+    gone: int = 0
+    """When it was told that it had left, or not."""
+
+    @property
+    def entered(self) -> bool:
+        """Whether it was let in."""
+        return self.outcome == "entered"
+
+
 class NodeFacts(NamedTuple):
     """What is known of a node of the tree that caches follow."""
 
@@ -135,6 +157,23 @@ class CacheName(NamedTuple):
 
     def __str__(self) -> str:
         return f"the {self.cache} of {self.process}"
+
+
+class WatchName(NamedTuple):
+    """One watch of one process."""
+
+    process: str
+    watch: str
+
+    def __str__(self) -> str:
+        return f"the {self.watch} of {self.process}"
+
+
+class SeenByWatch(NamedTuple):
+    """What a watch was called with: a node (None: there is none), or the names of children."""
+
+    at: int
+    what: NodeFacts | tuple[str, ...] | None
 
 
 Tree = dict[str, NodeFacts]
@@ -187,6 +226,9 @@ class ChaosHistory:
     counted: dict[str, int] = field(default_factory=dict)
     """What each counter held when all processes had ended."""
     gates: dict[Who, GateDeed] = field(default_factory=dict)
+    visits: dict[Who, MeetingVisit] = field(default_factory=dict)
+    seen: dict[WatchName, list[SeenByWatch]] = field(default_factory=dict)
+    """What each watch saw, in order."""
     told: dict[CacheName, list[CacheTold]] = field(default_factory=dict)
     """What each cache told, in order."""
     contents: dict[CacheName, Tree] = field(default_factory=dict)
@@ -295,6 +337,12 @@ def _of_process(history: ChaosHistory, name: str, line: dict[str, Any]) -> None:
         case "gate done" | "gate unsure" | "passed" | "turned back":
             deed = history.gates[Who(name, line["actor"], line["attempt"])]
             deed.outcome, deed.answered = line["e"], line["t"]
+        case "enter" | "entered" | "turned away" | "enter unsure":
+            _of_visit(history, Who(name, line["actor"], line["attempt"]), line)
+        case "leave" | "left" | "left alone" | "leave unsure":
+            _of_leaving(history.visits[Who(name, line["actor"], line["attempt"])], line)
+        case "seen":
+            history.seen.setdefault(WatchName(name, line["watch"]), []).append(_seen(line))
         case "told":
             node = None if line["node"] is None else NodeFacts(*line["node"])
             events = history.told.setdefault(CacheName(name, line["cache"]), [])
@@ -338,6 +386,26 @@ def _of_addition(history: ChaosHistory, who: Who, line: dict[str, Any]) -> None:
     addition = history.additions[who]
     addition.outcome, addition.answered = line["e"], line["t"]
     addition.before, addition.after = line.get("before", 0), line.get("after", 0)
+
+
+def _of_visit(history: ChaosHistory, who: Who, line: dict[str, Any]) -> None:
+    if line["e"] == "enter":
+        history.visits[who] = MeetingVisit(who, line["meeting"], line["t"])
+    else:
+        history.visits[who].outcome, history.visits[who].answered = line["e"], line["t"]
+
+
+def _of_leaving(visit: MeetingVisit, line: dict[str, Any]) -> None:
+    if line["e"] == "leave":
+        visit.leaving = line["t"]
+    else:
+        visit.left, visit.gone = line["e"], line["t"]
+
+
+def _seen(line: dict[str, Any]) -> SeenByWatch:
+    if "names" in line:
+        return SeenByWatch(line["t"], tuple(line["names"]))
+    return SeenByWatch(line["t"], None if line["node"] is None else NodeFacts(*line["node"]))
 
 
 def _tree(line: dict[str, Any]) -> Tree:

@@ -23,12 +23,13 @@
     left        When all actors rested no lock node was left, though their sessions lived; when all
                 had ended there was no session, no process and no open port.
 
-What counters, caches and barriers promise stands in counters.py, caches.py and gates.py.
+What counters, caches, watches and barriers promise stands in counters.py, caches.py, watches.py,
+gates.py and meetings.py.
 
 `doubts` names what keeps the run from being a proof: it was stopped, a kind of fault never struck,
 a lock or a front was never granted anything in the storm, nobody lost a hold, nothing was written,
 nobody reentered, downgraded or was cancelled, nobody counted, no cache was told of a change or was
-cut off, no gate let anybody wait or pass, or nobody looked.
+cut off, no watch saw a change, no gate let anybody wait or pass, nobody met, or nobody looked.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from zkkit.check.chaos import caches, counters, gates
+from zkkit.check.chaos import caches, counters, gates, meetings, watches
 from zkkit.check.chaos.history import (
     EXCLUSIVE,
     LEASE,
@@ -62,7 +63,9 @@ def breaches(history: ChaosHistory) -> Iterator[str]:
     yield from lost_writes(history)
     yield from counters.breaches(history)
     yield from caches.breaches(history)
+    yield from watches.breaches(history)
     yield from gates.breaches(history)
+    yield from meetings.breaches(history)
     yield from starved(history)
     yield from errors(history)
     yield from left_behind(history)
@@ -82,7 +85,9 @@ def doubts(history: ChaosHistory) -> Iterator[str]:
     yield from _nothing_done(history)
     yield from counters.doubts(history)
     yield from caches.doubts(history)
+    yield from watches.doubts(history)
     yield from gates.doubts(history)
+    yield from meetings.doubts(history)
     for place in PLACES:
         if place not in history.looked:
             yield f"nobody looked whether something was left behind: {place}"
