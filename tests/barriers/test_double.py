@@ -52,8 +52,8 @@ class Member:
 
 
 def waiting(witness: Any, path: str, count: int) -> None:
-    """So many members have come."""
-    eventually(lambda: witness.exists(path) and len(witness.get_children(path)) == count)
+    """So many members are there; none also where the server has removed the empty directory."""
+    eventually(lambda: len(witness.get_children(path)) == count)
 
 
 # --- in and out together --------------------------------------------------------------------------
@@ -224,6 +224,31 @@ def test_a_deadline_on_frozen_servers(front, party, zk_path, zk_proxy, clock, le
     assert member.enter(0.3).result(PATIENCE) is False
     assert clock() - began < 1.5
     zk_proxy.thaw()
+    left_clean(zk_path)
+
+
+@pytest.mark.parametrize("on_the_way_out", [False, True], ids=["in", "out"])
+def test_again_while_the_clean_up_cannot_proceed(
+    front, party, zk_path, zk_proxy, witness, left_clean, on_the_way_out
+):
+    """Who gave up on frozen servers may enter again at once. That waits until the old node is gone,
+    so nobody is counted twice; with a deadline it gives False. (Who comes back while another one is
+    inside joins it.)"""
+    (member,) = party(1, 2, hosts=zk_proxy.hosts)
+    (other,) = party(1, 2)
+    if on_the_way_out:
+        finish([member.enter(), other.enter()])
+    zk_proxy.freeze()
+    assert (member.leave(0.3) if on_the_way_out else member.enter(0.3)).result(PATIENCE) is False
+    assert member.enter(0.3).result(PATIENCE) is False
+    again = member.enter()
+    zk_proxy.thaw()
+    if not on_the_way_out:
+        waiting(witness, zk_path, 1)
+        assert not again.done()
+        finish([other.enter()])
+    assert again.result(PATIENCE) is True
+    finish([member.leave(), other.leave()])
     left_clean(zk_path)
 
 

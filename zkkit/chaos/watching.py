@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zkkit import ChildrenWatch, DataWatch, PersistentWatcher
-from zkkit.chaos.actors import ActorInStorm
+from zkkit.chaos.actors import PROMISED, ActorInStorm
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.ground import settled
 from zkkit.chaos.scene import COLD, TREE
@@ -56,13 +56,17 @@ class TreeWatcher(ActorInStorm):
         self._told.append(fire.path)
 
     async def _read_again(self, session: Any) -> bool:
-        paths = {self._told.popleft() for _ in range(len(self._told))}
+        paths = sorted({self._told.popleft() for _ in range(len(self._told))})
         if not paths:
             return True
         # A new session may have come to a server that lags: it catches up first.
-        reads = Together(Sync(TREE), *map(Get, sorted(paths)), settle=True)
-        synced, *found = await settled(session.run(reads))
-        for path, node in zip(sorted(paths), found, strict=True):
+        reads = Together(Sync(TREE), *map(Get, paths), settle=True)
+        try:
+            synced, *found = await settled(session.run(reads))
+        except PROMISED:
+            self._told.extend(paths)
+            return False
+        for path, node in zip(paths, found, strict=True):
             if isinstance(synced, Exception) or not isinstance(node, Data | NoNode):
                 self._told.append(path)  # no answer: read it once more
             else:

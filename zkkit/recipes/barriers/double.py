@@ -24,7 +24,8 @@ cancel, a deadline or a crash leaves no node behind. Not guaranteed: that one wh
 very moment in which it is let through was not counted. It gets False, and the others do not wait
 for it.
 
-Timeout: enter and leave give False, and our node is removed. Connection loss: outlived; everybody
+Timeout: enter and leave give False, and our node is removed; while the servers do not answer, that
+goes on in the background, and the next enter waits for it. Connection loss: outlived; everybody
 looks again after the reconnect. Expiry while entering: begun again with a new node, as the retry
 policy allows. Expiry while inside: the others take us for gone, and leave raises NotInside. Expiry
 while leaving: SessionLost; we are out.
@@ -74,10 +75,12 @@ from .layouts import LAYOUTS
 
 
 class Membership(NamedTuple):
-    """What the session's table has of a member: its node and its round, once it is inside."""
+    """What the session's table has of a member: its node and its round, once it is inside; or that
+    it has given up, and its node is being removed."""
 
     node: Node | None = None
     opened_by: str = ""
+    going: bool = False
 
 
 class DoubleBarrier(Recipe[S]):
@@ -95,18 +98,21 @@ class DoubleBarrier(Recipe[S]):
         """Wait until enough members have come: True; or False when the time is up, and then our
         node is gone.
 
-        Raises AlreadyInside if this member has entered and not left, SessionLost if the session was
-        lost more often than the retry policy allows, SessionClosed if it was closed, and whatever
-        the servers refuse (NoAuth, ...).
+        Raises AlreadyInside if this member has entered and not left, or is about to enter or to
+        leave in another call; SessionLost if the session was lost more often than the retry policy
+        allows, SessionClosed if it was closed, and whatever the servers refuse (NoAuth, ...).
         """
-        if (yield from Recall(self)) is not None:
+        # Who gave up while the servers did not answer is not counted twice: its node goes first.
+        while (known := (yield from Recall(self))) is not None and known.going:
+            yield from Recall(self, watch=True)
+            yield from Wait()
+        if known is not None:
             raise AlreadyInside(
                 f"{self!r} has entered already, or is about to",
                 path=self.path,
                 hint="leave first; each further member needs an object of its own",
             )
         inside: Membership | None = None
-        yield from Remember(self, Membership())
         try:
             inside = yield from begin_again(self._enter, self.session.retry, SessionLost, NoNode)
             return True
@@ -114,6 +120,7 @@ class DoubleBarrier(Recipe[S]):
             yield from Remember(self, inside)
 
     def _enter(self) -> Script[Membership]:
+        yield from Remember(self, Membership())
         name = yield from Guid()
         node: Node | None = None
         try:
@@ -128,6 +135,7 @@ class DoubleBarrier(Recipe[S]):
                     break
                 seen = yield from read_all(*self._layout.reads)
         except BaseException as ended:
+            yield from Remember(self, Membership(going=True))
             yield from withdraw(self.path, name, node, after=ended)
             raise
         yield from Mark("entered", node.path, node.stat.czxid)
@@ -170,6 +178,7 @@ class DoubleBarrier(Recipe[S]):
                 if inside:
                     yield from wait_for_change(join(self.path, inside[0]))
         except BaseException:
+            yield from Remember(self, Membership(going=True))
             yield from delete_surely(node.path)
             raise
 
