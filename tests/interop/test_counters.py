@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.interop.sides import PythonActor
 from zkkit.bench.peers.rounds import RoundsPlan, contend_all
 from zkkit.testing import eventually
 
@@ -87,3 +88,23 @@ def test_results_mean_the_same(order, zk_path, kind):
     other.force_set(41)
     assert tuple(one.add(1))[:3] == (True, 41, 42)
     assert tuple(other.get())[:3] == (True, 42, 42)
+
+
+@pytest.mark.defect("C-14")
+def test_a_lost_reply_beside_java(peer, zk_proxy, zk_path):
+    """Java's own increment counts twice if its reply is lost: it is sent again, refused for the
+    version that it made itself, and begun anew. Ours, on the same number, counts once."""
+    (java,) = peer.actors([f"java-at-{zk_path}"], [zk_proxy.hosts])
+    theirs = java.atomic_long(zk_path)
+    assert tuple(theirs.add(1))[:3] == (True, 0, 1)
+    loss = zk_proxy.lose_reply("set")
+    assert tuple(theirs.add(1))[:3] == (True, 2, 3)  # it was told of one, and made two
+    assert loss.wait(5)
+    java.close()
+    python = PythonActor(zk_proxy.hosts, "python")
+    ours = python.atomic_long(zk_path)
+    loss = zk_proxy.lose_reply("multi")
+    assert tuple(ours.add(1))[:3] == (True, 3, 4)
+    assert loss.wait(5)
+    assert ours.get().after == 4
+    python.close()
