@@ -195,8 +195,9 @@ def test_watches_that_are_used_up_are_forgotten(open_session, started, witness, 
         eventually(lambda: path in cache)  # noqa: B023
         witness.delete(path)
         eventually(lambda: path not in cache)  # noqa: B023
-    (run,) = [run for run in cache.session._runner._engine.runs.values() if run.watches]
-    eventually(lambda: {key.path for key in run.watches} == {zk_path})
+    runs = cache.session._runner._engine.runs
+    watched = lambda: [key.path for run in list(runs.values()) for key in list(run.watches)]  # noqa: E731
+    eventually(lambda: watched() == [zk_path], otherwise=watched)
 
 
 def test_a_mark_for_each_change(open_session, started, witness, zk_path):

@@ -392,7 +392,7 @@ def test_twenty_leave_together(front, kind, zk_hosts, zk_path, when, left_clean)
         owner.call(lambda: lock.acquire())
         queued = when(session, watch_set=20)
         crowd = front.actors(20)
-        timeout = 1.0 if front.name == "threads" else None
+        timeout = 3.0 if front.name == "threads" else None
         jobs = [actor.begin(lambda: lock.acquire(timeout=timeout)) for actor in crowd]
         queued.wait()
         if front.name == "threads":  # threads cannot be killed: their deadline comes
@@ -413,7 +413,7 @@ def test_two_wait_for_one_node_and_one_leaves(front, zk_hosts, zk_path, when, le
         owner.call(lambda: lock.acquire())
         queued = when(session, watch_set=2)
         job = stays.begin(lambda: HerdLock(session, zk_path).acquire())
-        gone = leaves.begin(lambda: HerdLock(session, zk_path).acquire(timeout=0.2))
+        gone = leaves.begin(lambda: HerdLock(session, zk_path).acquire(timeout=1.0))
         queued.wait()
         assert gone.result(5) is None
         owner.call(lambda: lock.release())
