@@ -1,7 +1,7 @@
 """The asyncio front: `zkkit.aio.connect`. The same scripts, awaited.
 
-The connection below has threads of its own; a script advances there, and only its end is handed to
-the caller's event loop. User callbacks run on the loop the session was opened in.
+The event loop the session was opened in reads its socket, so scripts advance there (`event_loop.py`
+says what happens if it does not run), and so do user callbacks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..retry import RetryPolicy
 from ..scripting import RAISE, Awaiting, InSession, check_session, checked_timeout, not_with
 from ..steps import Acl, Script, Step
 from .connecting import transport_for
+from .event_loop import call_in, is_running_here
 from .front import Front, grace, take, take_late
 from .options import CONNECT_TIMEOUT, SESSION_TIMEOUT, Options
 from .platforms import Platform, threads
@@ -50,9 +51,7 @@ class AioSession(Front[Awaiting], Awaiting, _NoWith):
         super().__init__(options, platform, transport, self._deliver, self._employ)
 
     def _deliver(self, function: Callable[[], object]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(function)
-        except RuntimeError:
+        if not call_in(self._loop, function):
             log.warning("a callback was dropped: the event loop of the session is closed")
 
     def _employ(
@@ -189,25 +188,37 @@ class _Signal:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._came: asyncio.Future[None] = self._loop.create_future()
+        self._came = False
+        self._waiting: asyncio.Future[None] | None = None
 
     def set(self) -> bool:
         """False if the loop is closed: then nobody can be waiting any more."""
-        try:
-            self._loop.call_soon_threadsafe(self._come)
-        except RuntimeError:
-            return False
-        return True
+        if is_running_here(self._loop):
+            self._come()
+            return True
+        return call_in(self._loop, self._come)
 
     def _come(self) -> None:
-        if not self._came.done():
-            self._came.set_result(None)
+        self._came = True
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     async def wait(self, timeout: float | None) -> bool:
         """Whether it came in time. A cancel is raised, also where it comes together with the
         event: asyncio.wait_for would swallow it there (Python 3.11)."""
-        await asyncio.wait([self._came], timeout=timeout)
-        return self._came.done()
+        if not self._came:
+            # A new one each time: a cancel ends it.
+            self._waiting = self._loop.create_future()
+            alarm = None if timeout is None else self._loop.call_later(timeout, self._go_on)
+            try:
+                await self._waiting
+            finally:
+                if alarm is not None:
+                    alarm.cancel()
+        return self._came
 
 
 class _Connecting(_NoWith):
@@ -218,7 +229,7 @@ class _Connecting(_NoWith):
         self._session: AioSession | None = None
 
     async def _open(self) -> AioSession:
-        platform = threads()
+        platform = threads()._replace(event_loop=asyncio.get_running_loop())
         session = AioSession(self._options, platform, transport_for(self._options, platform))
         try:
             await session._open()

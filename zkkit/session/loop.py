@@ -91,7 +91,8 @@ class Loop:
     # --- the sockets, on this thread --------------------------------------------------------------
 
     def add(self, readable: Readable) -> None:
-        self._selector.register(readable.fileno(), selectors.EVENT_READ, readable)
+        if not readable.is_over:
+            self._selector.register(readable.fileno(), selectors.EVENT_READ, readable)
 
     def await_writing(self, readable: Readable, wanted: bool) -> None:
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wanted else 0)
@@ -196,9 +197,10 @@ class Seat:
         """Tell it when its socket can be written again."""
         self.soon(lambda: self._with_loop(lambda loop: loop.await_writing(readable, wanted)))
 
-    def detach(self, readable: Readable) -> None:
-        """Tell it no more; called by itself, on the loop's thread."""
+    def detach(self, readable: Readable, close: Callable[[], object]) -> None:
+        """Tell it no more, and then close its socket; called by itself, on the loop's thread."""
         self._with_loop(lambda loop: loop.remove(readable))
+        close()
 
     def _with_loop(self, do: Callable[[Loop], object]) -> None:
         if self._loop is not None:
@@ -266,8 +268,9 @@ class GreenletSeat(Worker):
         if wanted:  # seldom: a server that does not read
             self.at(now() + _POLL, readable.can_write)
 
-    def detach(self, readable: Readable) -> None:
+    def detach(self, readable: Readable, close: Callable[[], object]) -> None:
         """Its reader ends by itself."""
+        close()
 
 
 AnySeat = Seat | GreenletSeat
@@ -275,6 +278,10 @@ AnySeat = Seat | GreenletSeat
 
 def seat_for(platform: Platform) -> AnySeat:
     """Where a new session sits."""
+    if platform.event_loop is not None:
+        from .event_loop import EventLoopSeat  # which builds on this module
+
+        return EventLoopSeat(platform.event_loop)
     if platform.wait_readable is None:
         return Seat()
     return GreenletSeat(platform, platform.wait_readable)

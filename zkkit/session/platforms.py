@@ -8,9 +8,12 @@ import queue
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from ..errors import ZkkitError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 log = logging.getLogger("zkkit.session")
 
@@ -66,6 +69,8 @@ class Platform(NamedTuple):
     """Whether an exception can hit the caller between any two bytecodes."""
     wait_readable: Callable[[int], object] | None
     """Waits until a descriptor can be read; None where one thread waits for all."""
+    event_loop: AbstractEventLoop | None = None
+    """asyncio's, where it reads the session's socket."""
 
     def employ(
         self,

@@ -41,7 +41,7 @@ class Receiver(Protocol):
         """The socket takes more again."""
 
     def over(self, why: str) -> None:
-        """The connection is over, and its socket closed."""
+        """The connection is over, and its socket shut."""
 
 
 class Standing:
@@ -143,8 +143,9 @@ class Standing:
     def _end(self, why: str) -> None:
         if not self.is_over:
             self.is_over = True
-            self._seat.detach(self)
-            self._socket.close()
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._seat.detach(self, self._socket.close)
             self._receiver.over(self._why or why)
 
     # --- pings ------------------------------------------------------------------------------------
