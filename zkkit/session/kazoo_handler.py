@@ -4,14 +4,14 @@ kazoo is good at finding a server and being taken by it: hosts, retries, TLS, SA
 session states. All of that stays its own. But once a connection stands, its loop (one thread for
 each session, one request and one reply at a time) is not run: the socket goes to whoever wants it
 (`Owner`), and kazoo's thread ends. When that connection is over a thread connects again. So a
-session that is connected has no thread at all.
+session that is connected has no thread at all, unless it is read-only (`read_only.py`).
 
 The client stays a kazoo client: what its own methods ask for is taken from its queue and sent on
 the same connection, between the requests of scripts, and answered as kazoo would.
 
 The private names of kazoo that this relies on:
 
-    conn._expand_client_hosts which servers are tried, in what order; which have no address
+    conn._expand_client_hosts which servers are tried or asked, in what order; which have no address
     conn._connect             whether a server took us, credentials and all; where it is called from
     conn._invoke              the connect reply: session id and negotiated timeout
     conn._read_response       tells whoever asked the client for something, and keeps its watchers
@@ -25,7 +25,7 @@ from __future__ import annotations
 import queue
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionExpiredError
@@ -38,6 +38,7 @@ from kazoo.retry import ForceRetryError, RetryFailedError
 from .clock import now
 from .link import AUTH_XID, BODY, Fired, Reply
 from .platforms import Platform
+from .read_only import Search, Server
 
 _STANDING, _STOPPED = "standing", "stopped"
 _BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
@@ -46,6 +47,9 @@ _PAUSE = 0.05  # ... but after so many: a server may take us and hang up for eve
 
 class Owner(Protocol):
     """Whom the handler serves: the transport. Called on the thread that connects."""
+
+    def batch(self) -> AbstractContextManager[Any]:
+        """The session's monitor."""
 
     def session_offered(self, session_id: int, timeout: float, sent_at: float) -> bool:
         """A server gave us this session. False: it is closed again at once."""
@@ -89,6 +93,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         self._owner = owner
         self._current: tuple[str, int] | None = None
         self._avoided: tuple[str, int] | None = None
+        self._wanted: list[Server] = []
+        self._search: Search | None = None
         self._change, client._session_callback = client._session_callback, self._on_change
 
     # --- what the owner asks for ------------------------------------------------------------------
@@ -120,6 +126,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     def go_on(self, state: str, why: str, stood: float, unanswered: list[OwnRequest]) -> None:
         """The connection is over, after `stood` seconds, and the client in this state (or ""):
         connect again, on a thread of its own."""
+        self._end_search()
         self.client._pending.extend((*asked, 0) for asked in unanswered)
         self._connection_routine = self.handler.spawn(self._go_on, state, why, stood)
 
@@ -141,6 +148,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         the session will expire. (kazoo's own `stop` would wait ten seconds and more.)
         """
         self.client._stopped.set()
+        search = self._end_search()
         self.client._queue.append((Close(), None))
         self._owner.rung()
         if not self.connection_stopped.wait(patience):
@@ -151,6 +159,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             if self._connection_routine is not None:
                 self._connection_routine.join(1.0)
             self.close()
+        if search is not None:
+            search.join(1.0)
 
     # --- connecting -------------------------------------------------------------------------------
 
@@ -201,8 +211,9 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         for host, port in self.client.hosts:
             if host not in found:
                 self._owner.not_connected(f"{host}:{port}", "this name has no address")
+        wanted, self._wanted = self._wanted, []
         # A stable sort: kazoo's order, but for the one.
-        return sorted(addresses, key=lambda server: server[1:] == self._avoided)
+        return wanted + sorted(addresses, key=lambda server: server[1:] == self._avoided)
 
     def _connect_attempt(self, host: str, address: str, port: int, retry: Any) -> str:
         """Try one server. Gives how it ended, or "" to try the next."""
@@ -215,10 +226,16 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             self._connect(host, address, port)
             retry.reset()
             sock: Any = self._socket
+            if client.client_state == KeeperState.CONNECTED_RO:
+                # Before it is given away: from then on it may be over at any time.
+                self._search = Search(
+                    self.handler, self._expand_client_hosts, self._call_on, self._found
+                )
             self._owner.connected(sock)
             return _STANDING
         except (Exception, self.handler.timeout_exception) as error:  # gevent's is no Exception
             self._owner.not_connected(f"{host}:{port}", error)
+            self._end_search()
             if self._socket is not None:
                 self._socket.close()
             return self._refused(error, retry)
@@ -259,6 +276,44 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     def _on_change(self, state: str) -> None:
         self._change(state)
         self._owner.changed(state)
+
+    # --- while we are with a read-only server -----------------------------------------------------
+    # kazoo's own `_server_pinger` asks only the first of its hosts, without TLS, for any time.
+
+    def _call_on(self, server: Server, patience: float) -> socket.socket:
+        """A connection for a question, made as kazoo makes its own."""
+        host, address, port = server
+        client = self.client
+        sock: socket.socket = self.handler.create_connection(
+            address=(address, port),
+            hostname=host,
+            timeout=patience,
+            use_ssl=client.use_ssl,
+            keyfile=client.keyfile,
+            certfile=client.certfile,
+            ca=client.ca,
+            keyfile_password=client.keyfile_password,
+            verify_certs=client.verify_certs,
+            check_hostname=client.check_hostname,
+        )
+        return sock
+
+    def _found(self, search: Search, server: Server) -> None:
+        """This server takes writes: leave ours for it, if we are still with it."""
+        with self._owner.batch():
+            if self._search is search:
+                self.logger.warning("leaving a read-only server: %s:%s takes writes", *server[1:])
+                # Twice: it may know nothing of our session. When it has said so it gives another.
+                self._wanted = [server, server]
+                self.avoid_current()
+                self.hang_up()
+
+    def _end_search(self) -> Search | None:
+        """End the search, if there is one. Gives it, for whoever wants to wait for its end."""
+        search, self._search = self._search, None
+        if search is not None:
+            search.end()
+        return search
 
 
 class _Bell:
