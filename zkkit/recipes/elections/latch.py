@@ -89,6 +89,7 @@ class LeaderLatch(Candidate[S]):
             while True:
                 turn = first_in_line(self._line.ahead_of(node, names))
                 if turn.mine:
+                    yield from self._line.announce(node)
                     yield from self._lead(node)
                     names = yield from list_children(self.path)
                 else:

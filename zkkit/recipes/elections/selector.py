@@ -117,6 +117,7 @@ class LeaderSelector(Candidate[S]):
                 # Nobody but the one just ahead: else a leader that goes would wake a herd.
                 gone = yield from saw_it_go(join(self.path, turn.behind))
                 names = yield from self._line.look_again(node, turn, gone)
+            yield from self._line.announce(node)
             yield from Proved()  # what a server that lags shows us may be old
             yield from self._lead(node)
         except BaseException as ended:

@@ -74,8 +74,9 @@ class ReentrantLock(OwnedLock[S]):
         check_callable("a rule", rule)
         check_flag("persistent", persistent)
         # A persistent node is removed by hand where its owner crashed, perhaps with all others: who
-        # waits there looks each time whether its own is left.
-        self._line = Line(self.path, (KIND,), append_only=not persistent)
+        # waits there looks each time whether its own is left. So does who has a rule of its own.
+        known = rule is first_in_line and not persistent
+        self._line = Line(self.path, (KIND,), append_only=known)
         self._rule = rule
         self._persistent = persistent
         self._revocation = Revocation(self, checked_data(node_data, session.node_data))
@@ -95,6 +96,7 @@ class ReentrantLock(OwnedLock[S]):
                 gone = yield from saw_it_go(join(self.path, turn.behind))
                 names = yield from self._line.look_again(node, turn, gone)
             if turn.mine:
+                yield from self._line.announce(node)
                 if not self._persistent:
                     yield from Proved()  # what a server that lags shows us may be old
                 return (yield from self._revocation.listening(Hold(self, node)))
