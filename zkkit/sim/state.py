@@ -2,7 +2,8 @@
 
 A state is a tuple of plain values, so that states compare quickly: the leader's tree, one tuple per
 session, one per actor, the faults still allowed, who was told that it holds, what is on the board
-of the process, and what the properties remember. The names below say where in those tuples things stand.
+of the process, and what the properties remember. The names below say where in those tuples things
+stand.
 """
 
 from __future__ import annotations

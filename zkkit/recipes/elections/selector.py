@@ -5,8 +5,8 @@
       _c_<guid>-lock-0000000042                 watches 41; the data of each is its candidate's id
 
 1. Create a protected ephemeral sequential node and list the children, in one flight; wait for the
-   one just before ours to go, and list again unless no other was ahead of us. The nodes are those
-   of a lock (InterProcessMutex): whoever holds it leads.
+   one just before ours to go, and list again unless that is known to have been the first. The nodes
+   are those of a lock (InterProcessMutex): whoever holds it leads.
 2. Ours is first: your function runs, as an actor of its own: in a thread or greenlet, or on asyncio
    as a task. It is given a leadership with an event `stop`. We lead until it returns.
 3. `stop` is set (on asyncio the task is cancelled as well) the moment we may no longer lead: by the
