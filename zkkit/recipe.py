@@ -39,7 +39,7 @@ from .steps import (
     Script, Create, Delete, Get, Set, Exists, Children, Multi, Check, Sync, Watch, Together,
     Mode, Node, Data, Stat, Wait, Heard, Within, Fire, FireKind, Spawn, Spawned, Stop, Call, Notify,
     Employ, Employment, Dismiss,
-    Guid, Now, Random, SessionId, Actor, Remember, Recall, Mark, Proved, StillHeld,
+    Guid, Now, Random, SessionId, Actor, Remember, Recall, Post, Posted, Mark, Proved, StillHeld,
 )
 from .recipes.shared import (
     until_answered, list_children, read_all, answer, all_answered, applied, wait_for_change,
@@ -65,9 +65,9 @@ __all__ = [
     # steps: waiting, and other actors
     "Wait", "Heard", "Within", "Fire", "FireKind", "Spawn", "Spawned", "Stop", "Call", "Notify",
     "Employ", "Employment", "Dismiss",
-    # steps: the impure world, and the session
-    "Guid", "Now", "Random", "SessionId", "Actor", "Remember", "Recall", "Mark", "Proved",
-    "StillHeld",
+    # steps: the impure world, the session, and the process
+    "Guid", "Now", "Random", "SessionId", "Actor", "Remember", "Recall", "Post", "Posted", "Mark",
+    "Proved", "StillHeld",
     # shared scripts: asking and waiting
     "until_answered", "list_children", "read_all", "answer", "all_answered", "applied",
     "wait_for_change", "saw_it_go", "pause", "begin_again", "all_of",

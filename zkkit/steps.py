@@ -14,6 +14,7 @@ Waiting           Wait Heard Within
 Other actors      Spawn Stop Call Notify Employ Dismiss
 The impure world  Guid Now Random SessionId Actor
 The session       Remember Recall Mark Proved StillHeld
+The process       Post Posted
 """
 
 from __future__ import annotations
@@ -497,6 +498,28 @@ class Recall(Step[Any]):
 
     key: Hashable
     watch: bool = False
+
+
+@_quickly_made
+@dataclass(frozen=True, slots=True)
+class Post(Step[None]):
+    """Write `text` under `topic` on the board of the process, which all its sessions share, in
+    place of what was there. The board is small and forgets: what is not there must cost no more
+    than a question to the server. Sessions of other ensembles and namespaces write there as well:
+    so post only what can be taken for nobody else's, such as a name with a guid in it, and what
+    stays true."""
+
+    topic: str
+    text: str
+
+
+@_quickly_made
+@dataclass(frozen=True, slots=True)
+class Posted(Step["str | None"]):
+    """What was last posted under `topic` by anybody in this process, or None: nothing was, or it
+    is forgotten."""
+
+    topic: str
 
 
 class Tally(Protocol):

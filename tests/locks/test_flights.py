@@ -9,6 +9,7 @@ import pytest
 from tests.locks.kinds import KAZOO_LAYOUT, LOCK, READ, REENTRANT, SEMAPHORE, WRITE, Kind, over
 from zkkit import ReentrantLock, Semaphore, SharedCount
 from zkkit.record import Recorder
+from zkkit.session.board import BOARD
 from zkkit.testing import eventually
 
 
@@ -170,6 +171,44 @@ def test_contended_behind_several(front, zk_proxy, zk_path, waits):
         owner.call(lambda: lock.release())
         assert job.result(10)
         assert flights(recorder) == 4
+
+
+def behind_two(front, zk_proxy, zk_path, waits, when, *, forget):
+    """One holds, two wait in sessions of their own, and are let in one after the other. The flights
+    of the last of them, and what was asked of the servers from the second release on."""
+    with (
+        front.session(zk_proxy.hosts) as holder,
+        front.session(zk_proxy.hosts) as second,
+        front.session(zk_proxy.hosts) as third,
+    ):
+        owner, next_one = front.actors(2)
+        lock, middle = (ReentrantLock(each, zk_path) for each in (holder, second))
+        owner.call(lambda: lock.acquire())
+        in_line = when(second, watch_set=1)
+        queued = next_one.begin(lambda: middle.acquire())
+        in_line.wait()
+        recorder = recorded(third)
+        job = waits(third, ReentrantLock(third, zk_path).acquire)
+        owner.call(lambda: lock.release())
+        assert queued.result(10)
+        if forget:
+            BOARD.post(zk_path, "another line of this name")
+        before = zk_proxy.requests
+        next_one.call(lambda: middle.release())
+        assert job.result(10)
+        return flights(recorder), spent(zk_proxy, before)
+
+
+def test_behind_several_of_one_process(front, zk_proxy, zk_path, waits, when):
+    """Two flights: whoever was the first has said so."""
+    spent_so = behind_two(front, zk_proxy, zk_path, waits, when, forget=False)
+    assert spent_so == (2, {"delete": 1})
+
+
+def test_behind_several_where_the_post_is_lost(front, zk_proxy, zk_path, waits, when):
+    """Three: it looks again."""
+    spent_so = behind_two(front, zk_proxy, zk_path, waits, when, forget=True)
+    assert spent_so == (3, {"delete": 1, "children": 1})
 
 
 @pytest.mark.parametrize("loss", ["lose_reply", "lose_request"])

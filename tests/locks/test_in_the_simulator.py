@@ -25,17 +25,17 @@ from tests.locks.kinds import (
     over,
 )
 from zkkit import ReadWriteLock, ReentrantLock
-from zkkit.errors import NoNode, NotHeld, NotOwner, Unsupported
+from zkkit.errors import NoNode, NotHeld, NotOwner, SessionLost, Unsupported
 from zkkit.paths import join, protected, split
-from zkkit.recipes.line import Line, Turn
+from zkkit.recipes.line import Line, Turn, first_in_line
 from zkkit.recipes.locks import Hold
-from zkkit.recipes.locks.readwrite import ReadLock
-from zkkit.recipes.shared import create_protected
+from zkkit.recipes.locks.readwrite import ReadLock, WriteLock
+from zkkit.recipes.shared import create_protected, saw_it_go, withdraw
 from zkkit.retry import NTimes
 from zkkit.scripting import script
 from zkkit.sim import Work, World, explore, use
 from zkkit.sim.coverage.locks import downgrading
-from zkkit.sim.faults import NO_FAULTS, every, one
+from zkkit.sim.faults import KINDS, NO_FAULTS, every, one
 from zkkit.sim.gallery.locks import stand_in_line, turn_of
 from zkkit.sim.lives import contenders
 from zkkit.sim.properties import (
@@ -48,9 +48,10 @@ from zkkit.sim.properties import (
     ReadersAndWriters,
     RealGrants,
     mutual_exclusion,
+    of_a_fair_lock,
 )
 from zkkit.sim.world import SimSession
-from zkkit.steps import Check, Children, Delete, Get, Guid, Mode, Script, Set, Wait
+from zkkit.steps import Check, Children, Delete, Get, Guid, Mode, Post, Posted, Script, Set, Wait
 
 EXCLUSIVE = [kind for kind in ALL if kind.exclusive]
 BELOW = {LOCK: ("locks", "leases"), SEMAPHORE: ("locks", "leases"), MULTI: ("a", "b")}
@@ -399,6 +400,100 @@ def test_who_takes_anybody_for_the_first_is_caught(fault):
     assert right.holds, str(right)
 
 
+# --- the same, by what the first one has posted --------------------------------------------------
+
+FAIR = of_a_fair_lock(fails=(SessionLost,))
+
+
+def broken(verdict: Any) -> list[str]:
+    """What does not hold, where everything was explored."""
+    assert verdict.holds is not None, str(verdict)
+    return [story.breaks for story in verdict.stories]
+
+
+@pytest.mark.parametrize("fault", ["", *(kind for kind in KINDS if kind != "reap")])
+def test_two_of_one_session_and_another_in_one_process(fault):
+    """What one of them posts the others find: in its own session, and in the other one."""
+    world = World("/l", one_process=True)
+    together, apart = world.connect("the session of A and B"), world.connect("C's session")
+    for name, session in (("A", together), ("B", together), ("C", apart)):
+        deadline = 1.0 if fault == "deadline" else None
+        world.actor(name, session, use, ReentrantLock(session, "/l"), timeout=deadline)
+    verdict = explore(world, FAIR, faults=one(fault) if fault else NO_FAULTS)
+    assert verdict.holds, str(verdict)
+
+
+class PostsBeforeItsTurn(ReentrantLock[Any]):
+    """Says that it is the first as soon as it stands in line."""
+
+    def _contend(self, blocking: bool) -> Any:
+        name = protected((yield from Guid()), "lock-")
+        node = None
+        try:
+            node, names = yield from create_protected(
+                self.path, name, Children(self.path), data=b""
+            )
+            yield from self._line.announce(node)
+            while not (turn := first_in_line(self._line.ahead_of(node, names))).mine:
+                gone = yield from saw_it_go(join(self.path, turn.behind))
+                names = yield from self._line.look_again(node, turn, gone)
+            return Hold(self, node)
+        except BaseException as ended:
+            yield from withdraw(self.path, name, node, after=ended)
+            raise
+
+
+class _TrustsAnyPost(Line):
+    """Asks whether somebody was the first, not whether it was the one just ahead."""
+
+    def _was_first(self, turn: Turn) -> Script[bool]:
+        return (yield from Posted(self.directory)) is not None
+
+
+class TrustsAnyPost(ReentrantLock[Any]):
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self._line = _TrustsAnyPost(*self._line)
+
+
+@pytest.mark.parametrize("twin", [PostsBeforeItsTurn, TrustsAnyPost])
+@pytest.mark.parametrize("fault", ["cancel", "expire"])
+def test_what_is_posted_must_be_true_and_of_the_one_just_ahead(twin, fault):
+    """Again the second of three leaves, and the third stands beside the first: but not if nothing
+    that is posted is found."""
+    faults, asked = one(fault), [mutual_exclusion()]
+    wrong = explore(contenders(twin, 3, one_process=True), asked, faults=faults)
+    assert broken(wrong) == [mutual_exclusion().name]
+    assert explore(contenders(twin, 3), asked, faults=faults).holds
+    right = explore(contenders(ReentrantLock, 3, one_process=True), asked, faults=faults)
+    assert right.holds, str(right)
+
+
+def behind_the_first(ahead: Sequence[Any]) -> Turn:
+    """Whoever is not the first watches the first: a herd."""
+    return Turn(False, ahead[0].name) if ahead else Turn(True)
+
+
+class TrustsFromAfar(ReentrantLock[Any]):
+    """Is let in by the going of the first, though others may stand between them."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path, rule=behind_the_first)
+        self._line = self._line._replace(append_only=True)
+
+
+def test_who_is_not_directly_behind_does_not_inherit():
+    """Two watch the first, and both are in when it has gone. So a rule of one's own looks again."""
+
+    def verdict(make: Any) -> Any:
+        world = contenders(make, 3, one_process=True)
+        return explore(world, [mutual_exclusion()], faults=NO_FAULTS)
+
+    assert broken(verdict(TrustsFromAfar)) == [mutual_exclusion().name]
+    right = verdict(lambda session, path: ReentrantLock(session, path, rule=behind_the_first))
+    assert right.holds, str(right)
+
+
 class KnowsInALineOfReaders(ReadWriteLock[Any]):
     """A writer that is let in by the going of the writer ahead, as if that left nothing behind."""
 
@@ -416,6 +511,48 @@ def test_a_writer_that_knows_without_looking_is_let_in_by_a_downgrade(make):
     world.actor("B", other, use, make(other, "/l").write)
     verdict = explore(world, [ReadersAndWriters(), NoLostWakeup()], faults=NO_FAULTS)
     assert verdict.holds == (make is ReadWriteLock), str(verdict)
+
+
+class _AsksTheBoardOnly(Line):
+    """Takes nothing from its own listing."""
+
+    def _was_first(self, turn: Turn) -> Script[bool]:
+        return (yield from Posted(self.directory)) == turn.behind
+
+
+class _PostingWriter(WriteLock[Any]):
+    def _contend(self, blocking: bool) -> Any:
+        hold = yield from super()._contend(blocking)
+        yield from Post(self.path, split(hold.path)[1])
+        return hold
+
+
+class PostsInALineOfReaders(ReadWriteLock[Any]):
+    """A writer posts that it is the first, as if nothing could stand there in its place."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        super().__init__(session, path)
+        self.write.__class__ = _PostingWriter
+        self.write._line = _AsksTheBoardOnly(*self.write._line)._replace(append_only=True)
+
+
+def downgrades(both: ReadWriteLock[Any]) -> Script[None]:
+    yield from acquire(both.write)
+    yield from acquire(both.read)
+    yield from release(both.write)
+    yield from Work()
+    yield from release(both.read)
+
+
+@pytest.mark.parametrize("make", [PostsInALineOfReaders, ReadWriteLock], ids=["twin", "right"])
+def test_a_writer_that_posts_and_downgrades_lets_the_next_one_in(make):
+    """What it posted was true, and is no longer: it stands there as a reader."""
+    world = World("/l", one_process=True)
+    a, b = world.connect(), world.connect()
+    world.actor("A", a, downgrades, make(a, "/l"))
+    world.actor("B", b, use, make(b, "/l").write)
+    verdict = explore(world, [ReadersAndWriters(), NoLostWakeup()], faults=NO_FAULTS)
+    assert broken(verdict) == ([] if make is ReadWriteLock else [ReadersAndWriters.name])
 
 
 def deletes_the_last(path: str) -> Script[None]:

@@ -34,6 +34,7 @@ from zkkit.steps import (
     Get,
     Guid,
     Node,
+    Post,
     Proved,
     Recall,
     SessionId,
@@ -238,10 +239,10 @@ def test_no_such_layout():
 # --- numbers that are used up -------------------------------------------------------------------
 
 
-def enter(number: int) -> tuple[list[Any], Any]:
+def enter(number: int, **options: Any) -> tuple[list[Any], Any]:
     """Let a contender enter a line, by hand, and get this number: the steps it takes after that,
     and what comes of it (a hold or an error)."""
-    script = ReentrantLock(World().connect(), "/line")._contend(True)
+    script = ReentrantLock(World().connect(), "/line", **options)._contend(True)
     assert isinstance(next(script), Guid)
     assert isinstance(script.send("guid"), Recall)
     script.send(None)
@@ -271,7 +272,29 @@ def test_a_used_up_counter_is_refused(number):
 @pytest.mark.parametrize("number", [0, LAST - 1])
 def test_good_numbers_are_granted(number):
     steps, hold = enter(number)
-    assert steps[0] == Proved() and hold.path.endswith(f"{number:010d}")
+    assert Proved() in steps and hold.path.endswith(f"{number:010d}")
+
+
+# --- what others of the process are told --------------------------------------------------------
+
+
+def test_the_first_says_so():
+    """Before it is proved that its session lives: that nobody is ahead is true in any case."""
+    steps, _ = enter(7)
+    assert steps[:2] == [Post("/line", "_c_guid-lock-0000000007"), Proved()]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"persistent": True}, {"rule": first_n(1)}, {"rule": lambda ahead: first_in_line(ahead)}],
+    ids=["persistent", "first_n", "a rule of one's own"],
+)
+def test_nobody_else_says_anything(options):
+    """Not where nodes are removed by hand, nor who was let in by another rule: that one need not be
+    the first."""
+    steps, hold = enter(7, **options)
+    assert hold is not None
+    assert not any(isinstance(step, Post) for step in steps)
 
 
 # --- whether a node has surely gone -------------------------------------------------------------

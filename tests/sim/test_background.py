@@ -41,6 +41,8 @@ from zkkit.steps import (
     Get,
     Mode,
     Notify,
+    Post,
+    Posted,
     Recall,
     Remember,
     Set,
@@ -55,7 +57,7 @@ ASKED = (NoLostWakeup(), NothingLeft())
 
 def world_of(*scripts):
     """Actors A, B, ... with these scripts, each in a session of its own."""
-    world = World("/l")
+    world = World("/l", one_process=True)
     for name, each in zip("ABC", scripts, strict=False):
         world.actor(name, world.connect(f"{name}'s session"), each)
     return world
@@ -618,7 +620,16 @@ def notifies(root):
     return (yield from Call(len, "four"))
 
 
+def finds_what_was_posted(root):
+    before = yield from Posted(root)
+    yield from Post(root, "first")
+    yield from Post(f"{root}/other", "another")
+    yield from Post(root, "second")
+    return before, (yield from Posted(root))
+
+
 SCRIPTS = (
+    finds_what_was_posted,
     hears_of_a_note, heeds_its_own_note, employs, notifies,
     starts_after_its_parent, never_begins, cleans_up, is_known_by_name, stops_itself, calls,
     tells_who_looks_on,

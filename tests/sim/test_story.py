@@ -40,6 +40,8 @@ from zkkit.steps import (
     Get,
     Mode,
     Multi,
+    Post,
+    Posted,
     Recall,
     Remember,
     Set,
@@ -245,6 +247,8 @@ def test_what_is_remembered_is_told():
         yield from Remember(("turn", 2), "mine")
         yield from Recall(("turn", 2))
         yield from Remember(("turn", 2), None)
+        yield from Post("/l", "first")
+        yield from Posted("/l")
 
     words = told(notes)
     for line in (
@@ -252,6 +256,8 @@ def test_what_is_remembered_is_told():
         "A remembers turn, 2: 'mine'   [+3]",
         "A: recall turn, 2 -> 'mine'   [+4]",
         "A forgets turn, 2   [+5]",
+        "A posts /l: 'first'   [+6]",
+        "A: read the board on /l -> nothing   [+7]",
     ):
         assert line in words
     assert "remembers" not in str(story_of(DEATH.name))

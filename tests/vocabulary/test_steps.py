@@ -25,6 +25,8 @@ from zkkit.steps import (
     Mode,
     Multi,
     Now,
+    Post,
+    Posted,
     Random,
     Recall,
     Remember,
@@ -69,6 +71,8 @@ STEPS: list[Step[Any]] = [
     Actor(),
     Remember("key", 1),
     Recall("key"),
+    Post("/a", "x"),
+    Posted("/a"),
     Mark("acquired", "/a", 1),
 ]
 VALUES = [step for step in STEPS if not isinstance(step, Within | Spawn | Call)]

@@ -15,12 +15,13 @@ gate; what fires before that, while they queue, we count apart. The laws hold on
 "At most", because a contender that is slow to look again may miss a whole hold, and then has no
 watch that could fire at its end.
 
-Requests: in the sequential design create, list, get, list and delete, 5N; but the first in the
-queue saw nobody ahead but the gate, and need not list again when that has gone: 5N - 1. In a herd
-contender p to be served fails p times at most, with a create and a get each, then creates and
-deletes: the sum of 2p + 2 is N(N+3). With children-watch each creates, lists and deletes, 3N, and
-lists once more whenever it is woken, N(N-1)/2 times while queueing and N(N+1)/2 times after: N(N+3)
-as well.
+Requests: in the sequential design create, list, get and delete: 4N. All contenders are in one
+process, so each knows without listing again that the one before it was the first. (In a process
+each, all would list again but the first in the queue, which saw nobody ahead but the gate: 5N - 1.)
+In a herd contender p to be served fails p times at most, with a create and a get each, then creates
+and deletes: the sum of 2p + 2 is N(N+3). With children-watch each creates, lists and deletes, 3N,
+and lists once more whenever it is woken, N(N-1)/2 times while queueing and N(N+1)/2 times after:
+N(N+3) as well.
 
 **Readers and writers**: the gate writes, the first W = N/2 (rounded down) contenders write, the R
 others read; they arrive in this order.
@@ -47,14 +48,15 @@ it leaves.
     election-herd    it fires that of everybody still standing: N + (N-1) + ... + 1 at most, and
                      each of them sends one more create
 
-Requests: create, list, get, list, get its own node and delete, but the first in the queue need not
-list again: 6N - 1. In a herd contender p fails p times at most, with a create and a get each, then
-creates, watches its node, and before it deletes that looks whose it is (sync, get): the sum of
-2p + 5 is N(N+6).
+Requests: create, list, get, get its own node and delete: 5N (in a process each 6N - 1, as above).
+In a herd contender p fails p times at most, with a create and a get each, then creates, watches its
+node, and before it deletes that looks whose it is (sync, get): the sum of 2p + 5 is N(N+6).
 
 **Shared**: N threads on one lock object of one session. Each contends as before, so creates,
-requests and wakeups are as above. But a session has one watch on a path, whoever waits for it, and
-a release fires it once: the herd is inside the process, and shows in the wakeups. Where each
+requests and wakeups are as above; but in the sequential design all but the first list again, 5N - 1
+requests, for a node of one's own session may have gone because that session is over. And a session
+has one watch on a path, whoever waits for it, and a release fires it once: the herd is inside the
+process, and shows in the wakeups. Where each
 contender watches a path of its own (sequential) nothing changes. All readers behind one writer are
 one fire (rw: W + 1), each release is one fire at most (herd, children-watch: N; rw-first: W + 1,
 for nobody watches a reader; rw-herd: N, the quickest R - 1 readers included), and so is each
@@ -171,14 +173,13 @@ _ONE_AN_ARRIVAL = at_most("N-1", lambda n: n - 1)
 _ONE_A_WRITER = Term("W+1", lambda n: writers(n) + 1)
 _BOTH = Term("W+R", lambda n: n)
 _FIVE = Term("5N", lambda n: 5 * n)
+_FOUR = Term("4N", lambda n: 4 * n)
 _ONE_LESS = Term("5N-1", lambda n: 5 * n - 1)
 _LOOKS = at_most("N(N+3)", lambda n: n * (n + 3))
 _IN_TURN = at_most("W+R(W+1)", _in_turn)
 
-_SEQUENTIAL = Law(
-    fires=_EACH, creates=_EACH, wakeups=_EACH, queueing_fires=_NONE, requests=_ONE_LESS
-)
-SEQUENTIAL = Laws(_SEQUENTIAL, shared=_SEQUENTIAL)
+_SEQUENTIAL = Law(fires=_EACH, creates=_EACH, wakeups=_EACH, queueing_fires=_NONE, requests=_FOUR)
+SEQUENTIAL = Laws(_SEQUENTIAL, shared=replace(_SEQUENTIAL, requests=_ONE_LESS))
 
 _HERD = Law(
     fires=_TRIANGLE,
@@ -219,7 +220,7 @@ RW_HERD = Laws(
     _RW_HERD, shared=replace(_RW_HERD, fires=_ONE_A_RELEASE, queueing_fires=_ONE_AN_ARRIVAL)
 )
 
-_ELECTION_LATCH = replace(_SEQUENTIAL, requests=Term("6N-1", lambda n: 6 * n - 1))
+_ELECTION_LATCH = replace(_SEQUENTIAL, requests=_FIVE)
 ELECTION_LATCH = Laws(_ELECTION_LATCH)
 
 _ELECTION_HERD = replace(_HERD, requests=at_most("N(N+6)", lambda n: n * (n + 6)))

@@ -11,6 +11,7 @@ like this:
     while not (turn := rule(line.ahead_of(node, names))).mine:
         gone = yield from saw_it_go(join(line.directory, turn.behind))
         names = yield from line.look_again(node, turn, gone)
+    yield from line.announce(node)
 
 A rule is a pure function. It is given those ahead of us, in the order of their numbers, and answers
 with a `Turn`. It sees nothing else, so it can be read, tested and replaced by itself (Curator calls
@@ -24,6 +25,14 @@ then we are the first, and no second listing is needed: a handoff is one flight 
 fact about the line (`append_only`), not about who releases: one that left without its turn, or
 whose session was lost, is as good. It is not so where readers and writers stand in one line: a
 writer that downgrades leaves a read node with its own number behind, and that is ahead of us.
+
+If there were more ahead, the one just ahead of us may have left as the first, or without its turn.
+It knew which. So whoever is the first says so on the board of its process (`announce`), and whoever
+stood right behind it, has seen it go and finds its name there is the first now: a handoff inside
+one process is as short, however long the line. What is on the board stays true, for nobody ever
+comes in ahead of one that was the first. And it is true of that one node only: its name has a guid,
+so no later node has it, nor one in a directory of the same name in another ensemble or below
+another namespace. Behind a node of another process, or of another client, one lists again.
 """
 
 from __future__ import annotations
@@ -33,7 +42,7 @@ from typing import Any, NamedTuple, TypeAlias, overload
 
 from ..errors import CounterUsedUp, NoNode
 from ..paths import join, sequence_of, serial_distance, split
-from ..steps import Node, Script
+from ..steps import Node, Post, Posted, Script
 from .arguments import check_count
 from .shared import list_children
 
@@ -48,15 +57,25 @@ class Line(NamedTuple):
     kinds: Sequence[str]
     append_only: bool = False
     """Whether everybody comes with a new number of the server's, and nobody takes nodes away that
-    are not its own: those ahead of us then only become fewer."""
+    are not its own: those ahead of us then only become fewer. Say so only where the rule is
+    `first_in_line`: by another it may be the turn of one who is not the first."""
 
     def look_again(self, node: Node, turn: Turn, gone: bool) -> Script[Names]:
         """Who is there now, in a line that we have seen before. `gone`: whether the one we stood
-        behind has surely gone (`saw_it_go`). If nobody else was ahead of our node, that is known:
-        we are the first, whoever is behind us; else it is asked of the server."""
-        if gone and turn.is_next and self.append_only:
+        behind has surely gone (`saw_it_go`). If that one was the first, it is known: now we are,
+        whoever is behind us; else it is asked of the server."""
+        if gone and self.append_only and (yield from self._was_first(turn)):
             return (split(node.path)[1],)
         return (yield from list_children(self.directory))
+
+    def _was_first(self, turn: Turn) -> Script[bool]:
+        """Whether it is known that the one just ahead of us had nobody ahead."""
+        return turn.is_next or (yield from Posted(self.directory)) == turn.behind
+
+    def announce(self, node: Node) -> Script[None]:
+        """It is our turn: let all others in this process know that we are the first."""
+        if self.append_only:
+            yield from Post(self.directory, split(node.path)[1])
 
     def ahead_of(self, node: Node, names: Names) -> Sequence[Place]:
         """Those ahead of our node, the first in line first.

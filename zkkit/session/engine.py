@@ -36,6 +36,8 @@ from ..steps import (
     Heard,
     Notify,
     Now,
+    Post,
+    Posted,
     Random,
     Recall,
     Remember,
@@ -46,6 +48,7 @@ from ..steps import (
     Wait,
     Within,
 )
+from .board import BOARD
 from .clock import now
 from .emit import Reporter
 from .loop import AnySeat
@@ -109,6 +112,8 @@ class Engine:
             Actor: lambda run, step: run.actor,
             Remember: self._note,
             Recall: self._recall,
+            Post: lambda run, step: BOARD.post(step.topic, step.text),
+            Posted: lambda run, step: BOARD.posted(step.topic),
             Spawn: self._spawn,
             Notify: self._notify,
             Employ: self._employ,

@@ -117,11 +117,14 @@ class _Followed:
 class Actors:
     """Those who live in a world: a host of scripts (zkkit.kernel)."""
 
-    def __init__(self, roster: Roster, watches: WatchUsers, user_code: UserCode) -> None:
+    def __init__(
+        self, roster: Roster, watches: WatchUsers, user_code: UserCode, *, one_process: bool
+    ) -> None:
         self._roster = roster
         self._home = roster.home
         self._watches = watches
         self._user_code = user_code
+        self._one_process = one_process
         self._kept: list[Any] = []  # what the ids in the caches belong to
         self._values: dict[Hashable, Any] = {}
         self._noted: dict[int, Any] = {}
@@ -136,6 +139,8 @@ class Actors:
             steps.StillHeld: self._still_held,
             steps.Remember: self._note,
             steps.Recall: self._look,
+            steps.Post: self._post,
+            steps.Posted: lambda mover, step: dict(mover.draft.board).get(step.topic),
             steps.Mark: self._mark,
             Say: self._say,
             steps.Spawn: self._spawn,
@@ -527,6 +532,11 @@ class Actors:
     def _heed(self, mover: Mover, key: Hashable) -> None:
         session = mover.draft.session(self._home[mover.a])
         session[at.HEEDS] = session[at.HEEDS] | {(key, mover.a)}
+
+    def _post(self, mover: Mover, step: steps.Post) -> None:
+        if self._one_process:
+            board = {**dict(mover.draft.board), step.topic: step.text}
+            mover.draft.board = tuple(sorted(board.items()))
 
     def _still_held(self, mover: Mover, step: steps.StillHeld) -> bool:
         draft = mover.draft

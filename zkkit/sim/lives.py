@@ -81,12 +81,20 @@ def contenders(
     parent: bool = True,
     below: Sequence[str] = (),
     listing: str = "sorted",
+    one_process: bool = False,
 ) -> World:
     """A world with `count` actors A, B, ... that each use a lock of their own on one path; each in
-    a session of its own, or all in one. `parent`: whether the path is there at the beginning, and
-    `below` it, these. Raises NotALock if `lock_class(session, path)` gives no UsableLock."""
+    a session of its own, or all in one; those sessions in one process or not. `parent`: whether the
+    path is there at the beginning, and `below` it, these. Raises NotALock if
+    `lock_class(session, path)` gives no UsableLock."""
     nodes = [path, *(join(path, name) for name in below)] if parent else []
-    world = World(*nodes, next_sequence=next_sequence, wraps=wraps, listing=listing)
+    world = World(
+        *nodes,
+        next_sequence=next_sequence,
+        wraps=wraps,
+        listing=listing,
+        one_process=one_process,
+    )
     for name, session in named(world, count, shared=shared, retry=retry):
         lock = lock_class(session, path)
         check_lock(lock)

@@ -50,7 +50,7 @@ class Machine:
         self._user_code = UserCode(self.activity)
         self._roots = [Root(plan.begin, self.activity) for plan in setting.actors]
         watches = WatchUsers(roster, careless=setting.careless_watches)
-        self._actors = Actors(roster, watches, self._user_code)
+        self._actors = Actors(roster, watches, self._user_code, one_process=setting.one_process)
         self._servers = servers(self._actors, watches)
         listing = setting.tree.rules.listing
         choices = Choices(roster, setting.cancels, self._place, faults.whom, listing)
@@ -89,7 +89,8 @@ class Machine:
             (session_id(s, 0), *fresh) for s in range(len(roster.session_names))
         )
         actors = tuple((((root.start, 0, 0.0),), "", *GONE[2:]) for root in self._roots)
-        draft = Draft((self._servers.known(self.tree), sessions, actors, self._budget, (), ()))
+        tree = self._servers.known(self.tree)
+        draft = Draft((tree, sessions, actors, self._budget, (), (), ()))
         for a in range(len(actors)):
             if len(roster.crew[roster.home[a]]) > 1:
                 # In one session requests keep their order, so when somebody begins matters.

@@ -114,7 +114,7 @@ class Ranks:
             yield self._part(at.SESSIONS, session)
         for actor in state[at.ACTORS]:
             yield self._part(at.ACTORS, actor)
-        for place in (at.BUDGET, at.GRANTS, at.MEMOS):
+        for place in (at.BUDGET, at.GRANTS, at.BOARD, at.MEMOS):
             yield self._part(place, state[place])
 
     def _part(self, place: int, part: Any) -> _Shape:

@@ -27,6 +27,7 @@ class Setting(NamedTuple):
     actors: tuple[ActorPlan, ...]
     careless_watches: bool = False
     cancels: int = 1
+    one_process: bool = False
     kinds: tuple[str, ...] = KINDS
     """The kinds of faults that can happen in it."""
 

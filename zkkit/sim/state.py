@@ -1,8 +1,9 @@
 """States: what they are made of, and a draft of one that is being changed.
 
 A state is a tuple of plain values, so that states compare quickly: the leader's tree, one tuple per
-session, one per actor, the faults still allowed, who was told that it holds, and what the
-properties remember. The names below say where in those tuples things stand.
+session, one per actor, the faults still allowed, who was told that it holds, what is on the board
+of the process, and what the properties remember. The names below say where in those tuples things
+stand.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Event: TypeAlias = tuple[Any, ...]
 """(what happens, to whom, and what else it needs to be told exactly)."""
 
 # Where things stand in a state ...
-TREE, SESSIONS, ACTORS, BUDGET, GRANTS, MEMOS = range(6)
+TREE, SESSIONS, ACTORS, BUDGET, GRANTS, BOARD, MEMOS = range(7)
 # ... in a session: its id; up, paused, expired, crashed, closed or over; whether its follower lags,
 # what that has not yet seen, and what it shows; watches on the server and who uses them; requests
 # under way; the table of notes; sessions given up that the server still has; how often it was
@@ -70,7 +71,9 @@ class Fact(NamedTuple):
 class Draft:
     """A state that is being changed by one event."""
 
-    __slots__ = ("actors", "behind", "budget", "facts", "grants", "ready", "sessions", "tree")
+    __slots__ = (
+        "actors", "behind", "board", "budget", "facts", "grants", "ready", "sessions", "tree",
+    )  # fmt: skip
 
     def __init__(self, state: State) -> None:
         self.tree: Tree = state[TREE]
@@ -78,6 +81,7 @@ class Draft:
         self.actors: list[Any] = list(state[ACTORS])
         self.budget: tuple[int, ...] = state[BUDGET]
         self.grants: tuple[Grant, ...] = state[GRANTS]
+        self.board: tuple[tuple[str, str], ...] = state[BOARD]
         self.facts: list[Fact] = []
         # Whose turn it is before the event is over, and what is thrown into them (None: nothing).
         self.ready: list[tuple[int, BaseException | None]] = []
@@ -102,5 +106,6 @@ class Draft:
             tuple([a if type(a) is tuple else tuple(a) for a in self.actors]),
             self.budget,
             self.grants,
+            self.board,
             memos,
         )

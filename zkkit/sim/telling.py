@@ -17,6 +17,8 @@ from ..steps import (
     Mark,
     Multi,
     Node,
+    Post,
+    Posted,
     Recall,
     Remember,
     Set,
@@ -197,19 +199,30 @@ class Teller:
         if stride.error is not None and not self._is_known(place, stride):
             text = f"gets {type(stride.error).__name__}"
             found.append(Deed("gets", who, text, where=stride.before.place.text))
-        step, where = stride.after.step, stride.after.place.text
-        if isinstance(step, Remember | Recall) and not stride.after.private:
-            key = _readable_key(step.key)
-            if isinstance(step, Recall):
-                after = self._next(place)
-                value = self._noted(None if after is None else after.value)
-                found.append(Deed("notes", who, f"recall {key}", value, where=where))
-            elif step.value is None:
-                found.append(Deed("notes", who, f"forgets {key}", where=where))
-            else:
-                text = f"remembers {key}: {self._noted(step.value)}"
-                found.append(Deed("notes", who, text, where=where))
+        noted = None if stride.after.private else self._note(place, stride.after.step)
+        if noted is not None:
+            found.append(Deed("notes", who, *noted, where=stride.after.place.text))
         return found
+
+    def _note(self, place: int, step: Any) -> tuple[str, str] | None:
+        """What this step does with the session's table or the board, and what that gives."""
+        match step:
+            case Remember(value=None):
+                return f"forgets {_readable_key(step.key)}", ""
+            case Remember():
+                return f"remembers {_readable_key(step.key)}: {self._noted(step.value)}", ""
+            case Post():
+                return f"posts {step.topic}: {self._noted(step.text)}", ""
+            case Recall():
+                return f"recall {_readable_key(step.key)}", self._given(place)
+            case Posted():
+                return f"read the board on {step.topic}", self._given(place)
+        return None
+
+    def _given(self, place: int) -> str:
+        """What the step that a script came to has given it."""
+        after = self._next(place)
+        return self._noted(None if after is None else after.value)
 
     def _next(self, place: int) -> Stride | None:
         """The next step of the same actor in this event."""

@@ -98,6 +98,10 @@ class World:
     the same way) or "any": the explorer then tries the first two for each listing. A server
     promises no order.
 
+    With `one_process` all sessions are those of one process, and find on its board what any of them
+    posts; faults strike one session all the same. Otherwise each is alone: it finds nothing there,
+    as on a board that has forgotten all.
+
     Raises InvalidPath if one of the nodes is no path, ValueError for another order or a start node
     that cannot be.
     """
@@ -108,6 +112,7 @@ class World:
         next_sequence: int = 0,
         wraps: bool = True,
         listing: str = "sorted",
+        one_process: bool = False,
     ) -> None:
         if listing not in (*LISTINGS, ANY_ORDER):
             known = ", ".join((*LISTINGS, ANY_ORDER))
@@ -119,6 +124,7 @@ class World:
         tree = Tree(rules=ServerRules(wraps, listing))
         tree = tree.with_nodes(containers, Mode.CONTAINER, next_sequence)
         self.tree: Tree = tree.with_start(start)
+        self.one_process = one_process
         self.sessions: list[SimSession] = []
         self.actors: list[ActorPlan] = []
         self.careless_watches = False
@@ -166,7 +172,9 @@ class World:
         """The world as it is when it is explored."""
         names = tuple(session.name for session in self.sessions)
         actors = tuple(self.actors)
-        return Setting(self.tree, names, actors, self.careless_watches, self.cancels)
+        return Setting(
+            self.tree, names, actors, self.careless_watches, self.cancels, self.one_process
+        )
 
     def machine(self, faults: Faults) -> Machine:
         """The rules by which this world moves when it is explored. Raises ValueError if it does not

@@ -9,9 +9,10 @@
 2. Ours is first: we lead. Watch our own node: it tells when somebody removes it, or when the
    connection breaks. Otherwise watch the node just before ours. (Get, not exists: a node that
    vanished meanwhile leaves no watch behind.)
-3. Woken because the node before ours has gone, and no other was ahead: we lead. Numbers only grow,
-   so nobody can have come in between. Woken for any other reason: list again and go to 2. Our node
-   is not there: begin again at 1.
+3. Woken because the node before ours has gone, and it was the first: we lead. Numbers only grow,
+   so nobody can have come in between. It was the first if no other was ahead of ours when we
+   listed, or if it has said so to all in this process (see ../line.py). Woken
+   for any other reason: list again and go to 2. Our node is not there: begin again at 1.
 4. `close` deletes the node, which wakes the one candidate behind it.
 
 Guarantees: at every zxid at most one session has been told that it leads and still has its node;
@@ -35,8 +36,8 @@ run where the session's callbacks do, in order, and hold up nothing but each oth
 
 Cost: 1 flight to stand (2 where the parents are missing), and 1 for the watch; a leader that goes
 wakes 1 candidate by 1 fire, which leads at once, or after 1 flight if others were ahead of both
-when it came, and watches its node by one more. (One that closes hears of its own node's going as
-well.) `participants` and `leader` take 2 flights.
+when it came and that leader is of another process, and watches its node by one more. (One that
+closes hears of its own node's going as well.) `participants` and `leader` take 2 flights.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class LeaderLatch(Candidate[S]):
             while True:
                 turn = first_in_line(self._line.ahead_of(node, names))
                 if turn.mine:
+                    yield from self._line.announce(node)
                     yield from self._lead(node)
                     names = yield from list_children(self.path)
                 else:

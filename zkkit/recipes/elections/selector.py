@@ -5,8 +5,8 @@
       _c_<guid>-lock-0000000042                 watches 41; the data of each is its candidate's id
 
 1. Create a protected ephemeral sequential node and list the children, in one flight; wait for the
-   one just before ours to go, and list again unless no other was ahead of us. The nodes are those
-   of a lock (InterProcessMutex): whoever holds it leads.
+   one just before ours to go, and list again unless that is known to have been the first. The nodes
+   are those of a lock (InterProcessMutex): whoever holds it leads.
 2. Ours is first: your function runs, as an actor of its own: in a thread or greenlet, or on asyncio
    as a task. It is given a leadership with an event `stop`. We lead until it returns.
 3. `stop` is set (on asyncio the task is cancelled as well) the moment we may no longer lead: by the
@@ -117,6 +117,7 @@ class LeaderSelector(Candidate[S]):
                 # Nobody but the one just ahead: else a leader that goes would wake a herd.
                 gone = yield from saw_it_go(join(self.path, turn.behind))
                 names = yield from self._line.look_again(node, turn, gone)
+            yield from self._line.announce(node)
             yield from Proved()  # what a server that lags shows us may be old
             yield from self._lead(node)
         except BaseException as ended:

@@ -8,9 +8,10 @@
 1. Create a protected ephemeral sequential node and list the children, in one flight.
 2. Ours is first: held. Otherwise get the node just before ours, with a watch. (Get, not exists:
    a node that vanished meanwhile leaves no watch behind.)
-3. Woken because that node, another session's, has gone, and no other was ahead of ours: held.
-   Numbers only grow, so nobody can have come in between. Woken for any other reason: list again
-   and go to 2.
+3. Woken because that node, another session's, has gone, and it was the first: held. Numbers only
+   grow, so nobody can have come in between. It was the first if no other was ahead of ours when we
+   listed, or if it has said so to all in this process (see ../line.py). Woken for any other reason:
+   list again and go to 2.
 4. Release deletes the node, which wakes the one waiter behind it.
 
 Guarantees: at every zxid at most one session has been told that its node is first and still has
@@ -33,8 +34,8 @@ Where to read on: `acquire` is in owned.py (who holds what, reentry, beginning a
 `_contend` below; the scripts that `_contend` uses are in ../shared.py, down to the last step.
 
 Cost: 2 flights for an uncontended acquire and release (3 where the parents are missing), 2 for a
-contended acquire behind one other, 3 behind several: one after the release. The token costs
-nothing.
+contended acquire behind one other, or behind several where the one just ahead is of this process
+too, but of another session; 3 behind others: one after the release. The token costs nothing.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ class ReentrantLock(OwnedLock[S]):
         check_callable("a rule", rule)
         check_flag("persistent", persistent)
         # A persistent node is removed by hand where its owner crashed, perhaps with all others: who
-        # waits there looks each time whether its own is left.
-        self._line = Line(self.path, (KIND,), append_only=not persistent)
+        # waits there looks each time whether its own is left. So does who has a rule of its own.
+        known = rule is first_in_line and not persistent
+        self._line = Line(self.path, (KIND,), append_only=known)
         self._rule = rule
         self._persistent = persistent
         self._revocation = Revocation(self, checked_data(node_data, session.node_data))
@@ -95,6 +97,7 @@ class ReentrantLock(OwnedLock[S]):
                 gone = yield from saw_it_go(join(self.path, turn.behind))
                 names = yield from self._line.look_again(node, turn, gone)
             if turn.mine:
+                yield from self._line.announce(node)
                 if not self._persistent:
                     yield from Proved()  # what a server that lags shows us may be old
                 return (yield from self._revocation.listening(Hold(self, node)))

@@ -34,6 +34,7 @@ class Cast(NamedTuple):
     properties: Sequence[Property]
     nodes: tuple[str | StartNode, ...] = ("/l",)
     shared: bool = False
+    one_process: bool = False
     preemptions: int | None = None
 
     @property
@@ -45,11 +46,12 @@ class Cast(NamedTuple):
 
     def __str__(self) -> str:
         where = ", one session" if self.shared else ""
-        return f"{self.name}: {len(self.lives)}{where}"
+        process = ", one process" if self.one_process else ""
+        return f"{self.name}: {len(self.lives)}{where}{process}"
 
     def world(self, deadline: float | None) -> World:
         """The world they live in."""
-        world = World(*self.nodes)
+        world = World(*self.nodes, one_process=self.one_process)
         actors = named(world, len(self.lives), shared=self.shared)
         for life, (name, session) in zip(self.lives, actors, strict=True):
             world.actor(name, session, life(session), deadline)

@@ -89,6 +89,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
         Cast("LeaderLatch", (_LATCH,) * 2, _ASKED),
         Cast("LeaderLatch", (_LATCH,) * 2, _ASKED, shared=True),
         Cast("LeaderLatch", (_LATCH,) * 3, _ASKED, preemptions=2),
+        Cast("LeaderLatch", (_LATCH,) * 3, _ASKED, one_process=True, preemptions=2),
         Cast("LeaderLatch, policy lost", (_PATIENT,) * 2, _ASKED),
         Cast("HerdElection", (_HERD,) * 2, _ASKED),
         Cast("HerdElection", (_HERD,) * 3, _ASKED),

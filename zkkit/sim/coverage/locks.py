@@ -110,6 +110,7 @@ _LOCKS: tuple[tuple[str, Callable[[SimSession], Any], Sequence[Property]], ...] 
     ("Lock, kazoo's layout", lambda s: Lock(s, "/l", layout="kazoo"), _FAIR),
     ("WriteLock", lambda s: ReadWriteLock(s, "/l").write, _FAIR),
 )
+_REENTRANT = using(lambda s: ReentrantLock(s, "/l"))
 _READ = using(lambda s: ReadWriteLock(s, "/l").read)
 _FIRST = using(lambda s: ReadWriteLock(s, "/l", reader_rule="first-writer").read)
 _WRITE = using(lambda s: ReadWriteLock(s, "/l").write)
@@ -128,6 +129,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
             for count in (2, 3)
             for shared in (False, True)
         ],
+        Cast("ReentrantLock", (_REENTRANT,) * 3, _FAIR, one_process=True),
         Cast("Lock", (_LOCK,) * 2, _ONE, POOL),
         Cast("Lock", (_LOCK,) * 2, _ONE, POOL, shared=True),
         Cast("Lock", (_LOCK,) * 3, _ONE, POOL, preemptions=2),
