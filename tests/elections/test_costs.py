@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.elections.kinds import LATCH, every_kind, leads, over, stand
 from tests.locks.test_flights import flights, recorded, spent
 from zkkit.record.counts import fires
+from zkkit.session.board import BOARD
 from zkkit.testing import eventually
 
 
@@ -59,6 +62,33 @@ def test_a_change_of_leaders(front, kind, zk_hosts, zk_proxy, zk_path, when):
             assert flights(asleep) == 0 and not fires(asleep)
         else:
             assert len(fires(asleep)) == 1, "a herd that does not wake"
+
+
+@pytest.mark.parametrize("forget", [False, True], ids=["posted", "the post is lost"])
+def test_a_second_change_of_leaders(front, zk_hosts, zk_proxy, zk_path, when, forget):
+    """The last of three had two ahead. It leads without a look, for the second one has told all in
+    the process that it was the first; else it looks."""
+    with (
+        front.session(zk_hosts) as one,
+        front.session(zk_hosts) as two,
+        front.session(zk_proxy.hosts) as three,
+    ):
+        first, second, third = (
+            stand(front, LATCH.make(each, zk_path)) for each in (one, two, three)
+        )
+        leads(front, first)
+        front.call(lambda: first.close())
+        leads(front, second)
+        if forget:
+            BOARD.post(zk_path, "another election of this name")
+        watched = when(three, watch_set=1)
+        recorder, before = recorded(three), zk_proxy.requests
+        front.call(lambda: second.close())
+        leads(front, third)
+        watched.wait()
+        assert len(fires(recorder)) == 1
+        assert flights(recorder) == (2 if forget else 1)
+        assert spent(zk_proxy, before) == ({"children": 1, "get": 1} if forget else {"get": 1})
 
 
 def test_participants(front, zk_proxy, zk_path, witness):
