@@ -309,7 +309,7 @@ def test_what_following_costs_is_taken_off(tmp_path: Path, monkeypatch: pytest.M
         "def work():\n"
         "    for _ in range(50_000): one()\n"
         "    threading.Event().wait(0.3)\n"
-        "def one(): sum(range(40))\n"
+        "def one(): sum(range(400))\n"  # far more than following it costs, also on a busy machine
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     profile = LayerProfile()
