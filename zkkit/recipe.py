@@ -38,7 +38,7 @@ from .recipes.long_lived import LongLived
 from .steps import (
     Script, Create, Delete, Get, Set, Exists, Children, Multi, Check, Sync, Watch, Together,
     Mode, Node, Data, Stat, Wait, Heard, Within, Fire, FireKind, Spawn, Spawned, Stop, Call, Notify,
-    Employ, Employment, Dismiss,
+    IfUntaken, Employ, Employment, Dismiss,
     Guid, Now, Random, SessionId, Actor, Remember, Recall, Post, Posted, Mark, Proved, StillHeld,
 )
 from .recipes.shared import (
@@ -64,7 +64,7 @@ __all__ = [
     "Together", "Mode", "Node", "Data", "Stat",
     # steps: waiting, and other actors
     "Wait", "Heard", "Within", "Fire", "FireKind", "Spawn", "Spawned", "Stop", "Call", "Notify",
-    "Employ", "Employment", "Dismiss",
+    "IfUntaken", "Employ", "Employment", "Dismiss",
     # steps: the impure world, the session, and the process
     "Guid", "Now", "Random", "SessionId", "Actor", "Remember", "Recall", "Post", "Posted", "Mark",
     "Proved", "StillHeld",

@@ -11,7 +11,7 @@ is exactly typed. A plain `yield` does the same at run time.
 Requests          Create Delete Get Set Exists Children Multi Sync Watch
 Flights           Together
 Waiting           Wait Heard Within
-Other actors      Spawn Stop Call Notify Employ Dismiss
+Other actors      Spawn Stop Call Notify Employ Dismiss IfUntaken
 The impure world  Guid Now Random SessionId Actor
 The session       Remember Recall Mark Proved StillHeld
 The process       Post Posted
@@ -389,6 +389,20 @@ class Notify(Step[None]):
 
     def __init__(self, function: Callable[..., Any], *args: Any) -> None:
         object.__setattr__(self, "function", function)
+        object.__setattr__(self, "args", args)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class IfUntaken(Step[None]):
+    """If this run comes to a result and nobody takes it, because its caller has just left, run the
+    script `undo(*args)` in the background. (A `Returnable` that nobody took is given back anyway.)
+    """
+
+    undo: Callable[..., Script[Any]]
+    args: tuple[Any, ...]
+
+    def __init__(self, undo: Callable[..., Script[Any]], *args: Any) -> None:
+        object.__setattr__(self, "undo", undo)
         object.__setattr__(self, "args", args)
 
 

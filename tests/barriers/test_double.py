@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -250,6 +251,46 @@ def test_again_while_the_clean_up_cannot_proceed(
     assert again.result(PATIENCE) is True
     finish([member.leave(), other.leave()])
     left_clean(zk_path)
+
+
+class FreezesBeforeTheDelete:
+    """Lets the servers answer no more when leave has read who is inside."""
+
+    def __init__(self, proxy, reads):
+        self._proxy, self._reads = proxy, reads
+
+    def step(self, event):
+        self._reads -= 1
+        if not self._reads:
+            self._proxy.freeze()
+
+
+def test_again_while_the_delete_is_under_way(front, party, zk_path, zk_proxy, left_clean):
+    """Who ran out of time just when its node was being deleted may enter again at once, too."""
+    (member,) = party(1, 1, hosts=zk_proxy.hosts)
+    finish([member.enter()])
+    member.session.hooks.add(FreezesBeforeTheDelete(zk_proxy, reads=3))
+    assert member.leave(0.3).result(PATIENCE) is False
+    again = member.enter()
+    zk_proxy.thaw()
+    assert again.result(PATIENCE) is True
+    finish([member.leave()])
+    left_clean(zk_path)
+
+
+@pytest.mark.front("threads")
+def test_nobody_took_that_it_was_let_through(front, open_session, zk_path, left_clean):
+    """A caller that leaves when its member has just been let through does not know of it: so the
+    member goes out again, nobody waits for it, and it may enter again."""
+    session, done = open_session(), threading.Event()
+    barrier = DoubleBarrier(session, zk_path, 1)
+    run = session._new_run(barrier.enter.of(), barrier)
+    run.on_done.append(done.set)
+    session._tell(session._runner.start, run)
+    assert done.wait(PATIENCE) and run.result is True
+    session._tell(session._runner.abandon, run)
+    left_clean(zk_path)
+    assert barrier.enter(timeout=PATIENCE) and barrier.leave(timeout=PATIENCE)
 
 
 def test_a_cancel(front, open_session, zk_path, when, left_clean):

@@ -39,6 +39,7 @@ from zkkit.steps import (
     Employ,
     Exists,
     Get,
+    IfUntaken,
     Mode,
     Notify,
     Post,
@@ -620,6 +621,11 @@ def notifies(root):
     return (yield from Call(len, "four"))
 
 
+def undoes_what_nobody_takes(root):
+    yield from IfUntaken(cleans_up, root)
+    return "taken"
+
+
 def finds_what_was_posted(root):
     before = yield from Posted(root)
     yield from Post(root, "first")
@@ -629,7 +635,7 @@ def finds_what_was_posted(root):
 
 
 SCRIPTS = (
-    finds_what_was_posted,
+    finds_what_was_posted, undoes_what_nobody_takes,
     hears_of_a_note, heeds_its_own_note, employs, notifies,
     starts_after_its_parent, never_begins, cleans_up, is_known_by_name, stops_itself, calls,
     tells_who_looks_on,

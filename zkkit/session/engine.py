@@ -34,6 +34,7 @@ from ..steps import (
     FireKind,
     Guid,
     Heard,
+    IfUntaken,
     Notify,
     Now,
     Post,
@@ -119,6 +120,7 @@ class Engine:
             Employ: self._employ,
             Dismiss: self._dismiss,
             Heard: self._heard,
+            IfUntaken: self._if_untaken,
             **instant,
         }
         self.slow: Handlers = {
@@ -267,8 +269,9 @@ class Engine:
 
     def _give_back(self, run: Run) -> None:
         """A result nobody took."""
-        if isinstance(run.result, Returnable) and run.claim() and self.closed is None:
-            self._enter(Run(run.result.give_back(), run.actor, run.recipe))
+        undo = run.result.give_back if isinstance(run.result, Returnable) else run.undo
+        if undo is not None and run.error is None and run.claim() and self.closed is None:
+            self._enter(Run(undo(), run.actor, run.recipe))
 
     def refuse(self, run: Run) -> Refused:
         """The session is closed: what to raise in a step that would send or wait."""
@@ -286,6 +289,9 @@ class Engine:
         run.waiting = True
         run.parked_at = time.monotonic_ns()
         return PENDING
+
+    def _if_untaken(self, run: Run, step: IfUntaken) -> None:
+        run.undo = lambda: step.undo(*step.args)
 
     def _heard(self, run: Run, step: Heard) -> tuple[Fire, ...]:
         fires, run.fires = run.fires, ()

@@ -58,7 +58,7 @@ class Run:
     __slots__ = (
         "_claimed", "abandoned", "actor", "actor_name", "began", "cancelled", "done", "error",
         "fires", "flight", "frames", "heeds", "interrupts", "number", "on_done", "parked_at",
-        "recipe", "refusals", "result", "ticket", "waiting", "watches",
+        "recipe", "refusals", "result", "ticket", "undo", "waiting", "watches",
     )  # fmt: skip
 
     def __init__(self, body: Script[Any], actor: Hashable, recipe: str) -> None:
@@ -84,6 +84,7 @@ class Run:
         self.result: Any = None
         self.error: BaseException | None = None
         self.on_done: list[Callable[[], None]] = []
+        self.undo: Callable[[], Script[Any]] | None = None  # if nobody takes its result
 
     def hear(self, fire: Fire) -> None:
         """Keep a fire until it is waited for."""

@@ -145,6 +145,7 @@ class Actors:
             Say: self._say,
             steps.Spawn: self._spawn,
             steps.Notify: self._notify,
+            steps.IfUntaken: lambda mover, step: None,  # its callers stay
             steps.Employ: self._employ,
             steps.Dismiss: self._dismiss,
             steps.Heard: self._heard,

@@ -60,7 +60,7 @@ from ...errors import (
 )
 from ...paths import join, split
 from ...scripting import Recipe, S, timed_script
-from ...steps import Guid, Mark, Mode, Node, Recall, Remember, Script, Wait
+from ...steps import Guid, IfUntaken, Mark, Mode, Node, Recall, Remember, Script, Wait
 from ..arguments import check_choice, check_count
 from ..shared import (
     applied,
@@ -115,9 +115,25 @@ class DoubleBarrier(Recipe[S]):
         inside: Membership | None = None
         try:
             inside = yield from begin_again(self._enter, self.session.retry, SessionLost, NoNode)
+            yield from IfUntaken(self._turn_back, inside)
             return True
         finally:
             yield from Remember(self, inside)
+
+    def _turn_back(self, inside: Membership) -> Script[None]:
+        """Who called for us left when we came in, and does not know: go out again, alone."""
+        assert inside.node is not None
+        if (yield from Recall(self)) == inside:
+            try:
+                yield from self._go(inside.node)
+            finally:
+                yield from Remember(self, None)
+
+    def _go(self, node: Node) -> Script[None]:
+        """Remove our node. Whoever wants to enter meanwhile waits: a call that ran out of time
+        leaves this behind."""
+        yield from Remember(self, Membership(going=True))
+        yield from delete_surely(node.path)
 
     def _enter(self) -> Script[Membership]:
         yield from Remember(self, Membership())
@@ -171,15 +187,16 @@ class DoubleBarrier(Recipe[S]):
                         yield from wait_for_change(join(self.path, inside[-1]))
                         continue
                     if inside == [me]:
+                        yield from Remember(self, Membership(going=True))
                         yield from self._layout.last_out()
-                    yield from delete_surely(node.path)
+                    yield from self._go(node)
+                    yield from Remember(self, Membership())
                     gone = True
                     inside.remove(me)
                 if inside:
                     yield from wait_for_change(join(self.path, inside[0]))
         except BaseException:
-            yield from Remember(self, Membership(going=True))
-            yield from delete_surely(node.path)
+            yield from self._go(node)
             raise
 
     def _lost(self, node: Node) -> NotInside:
