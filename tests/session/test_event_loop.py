@@ -66,7 +66,7 @@ def test_scripts_move_on_the_event_loop(zk_hosts: str, zk_path: str) -> None:
     asyncio.run(use())
 
 
-@pytest.mark.parametrize("stands_in", [True, False])
+@pytest.mark.parametrize("stands_in", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_loop_that_is_held_up(
     zk_hosts: str, zk_path: str, monkeypatch: pytest.MonkeyPatch, stands_in: bool
 ) -> None:
@@ -85,6 +85,7 @@ def test_a_loop_that_is_held_up(
     asyncio.run(use())
 
 
+@pytest.mark.slow  # test_a_loop_that_is_held_up has the same reader
 def test_a_loop_that_rests(events: asyncio.AbstractEventLoop, zk_hosts: str, zk_path: str) -> None:
     """Between two runs of its event loop a session lives on, and what was sent goes on."""
     session = events.run_until_complete(connected(zk_hosts, timeout=TIMEOUT))

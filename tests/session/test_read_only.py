@@ -97,6 +97,7 @@ def _seen_by(servers: LocalEnsemble, node: int, path: str) -> None:
         eventually(lambda: session.exists(path))
 
 
+@pytest.mark.slow  # servers of its own, one of them cut off
 def test_a_session_leaves_for_the_majority_that_the_others_have(
     servers: ReadOnlyServers, read_only: Any, zk_path: str
 ) -> None:
