@@ -21,7 +21,7 @@ import difflib
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 __all__ = ["HOOK_NAMES", "Event", "Hook", "Hooks", "Instrument"]
 
@@ -79,6 +79,8 @@ class Event(NamedTuple):
     cause: str = ""
     duration: int = 0
 
+
+_new = tuple.__new__  # makes an Event in less than half the time that its own constructor takes
 
 Hook = Callable[[Event], object]
 """What is called with an event; its result is ignored."""
@@ -194,21 +196,26 @@ class Hooks:
             self._replace(tuple(m for m in self._members if m[0] is not instrument))
 
     def emit(self, name: str, event: Event) -> None:
-        """Call every instrument's hook of that name. Nothing that they raise gets out, not even an
+        """Call every instrument's hook of that name."""
+        self.tell(getattr(self, name), *event)
+
+    def tell(self, calls: tuple[Hook, ...], *fields: Any) -> None:
+        """Call these, with an event of these fields. Nothing that they raise gets out, not even an
         asyncio.CancelledError or a SystemExit, which would end the thread that keeps the session
         alive. Only a Ctrl-C does that strikes the main thread in the middle of one."""
-        calls: tuple[Hook, ...] = getattr(self, name)
+        event = _new(Event, fields)
         for call in calls:
             try:
                 call(event)
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt) and _on_the_main_thread():
                     raise
-                self._switch_off(name, call)
+                self._switch_off(call)
 
-    def _switch_off(self, name: str, call: Hook) -> None:
+    def _switch_off(self, call: Hook) -> None:
         with self._lock:
-            owner = next((m for m in self._members if m[1].get(name) is call), None)
+            found = ((m, name) for m in self._members for name in m[1] if m[1][name] is call)
+            owner, name = next(found, (None, ""))
             if owner is None:  # another thread met the same error and was first
                 return
             self._replace(tuple(m for m in self._members if m is not owner))

@@ -250,6 +250,8 @@ class WatchKind(IntEnum):
     def __init__(self, number: int) -> None:
         self.persistent = number >= 3
         """Whether it stays when it has fired."""
+        self.label = self._name_.lower()
+        """What records call it."""
 
     @property
     def removal(self) -> int:

@@ -147,6 +147,8 @@ class Mode(Enum):
 
     def __init__(self, flag: int) -> None:
         self.has_ttl = flag in (5, 6)
+        self.label = self._name_.lower()
+        """What records call it."""
 
 
 # --- requests -------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -143,11 +144,24 @@ def test_a_bad_event_costs_no_good_one() -> None:
     rows = some_rows(300)
     for hook, event in rows[:200]:
         hooks.emit(hook, event)
-    hooks.emit("step", Event("noon", 0, "", ""))  # type: ignore[arg-type]
+    hooks.emit("step", Event(object(), 0, "", ""))  # type: ignore[arg-type]
     for hook, event in rows[200:]:
         hooks.emit(hook, event)
     assert not hooks.step, "found out and switched off when the chunk was packed"
     assert list(recorder)[:200] == rows[:200]
+
+
+def test_a_path_of_a_class_of_its_own_is_kept_as_what_it_says() -> None:
+    class Place(StrEnum):
+        STOCK = "/shop/stock"
+
+    hooks, recorder = Hooks(), Recorder()
+    hooks.add(recorder)
+    for number in range(300):
+        hooks.emit("step", Event(number, 0, "", "", Place.STOCK))
+    assert [(event.t_ns, event.path) for _, event in recorder] == [
+        (number, "/shop/stock") for number in range(300)
+    ]
 
 
 def test_an_event_takes_little_memory() -> None:

@@ -1,7 +1,7 @@
 """What recording costs: nanoseconds and bytes an event, all included.
 
 All included means what a session pays once somebody records: reading the clock, building the
-event, calling the hook, keeping the row, packing it into columns.
+event, calling the hook, keeping the row, packing it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tracemalloc
 from dataclasses import dataclass
 
 from zkkit.errors import ZkkitError
-from zkkit.hooks import Event, Hooks
+from zkkit.hooks import Hooks
 from zkkit.record import Recorder
 
 GOAL_NS = 2_000
@@ -63,20 +63,18 @@ def table(cost: RecorderCost) -> str:
 def _emit(hooks: Hooks, first: int, number: int) -> None:
     # As the runner does it: the check first, numbers that are new objects, paths that repeat.
     for i in range(first, first + number):
-        if hooks.step:
-            hooks.emit(
-                "step",
-                Event(
-                    time.monotonic_ns(),
-                    0x1000_0000_0000_0001,
-                    "worker-7",
-                    "ReentrantLock",
-                    _PATHS[i % len(_PATHS)],
-                    "Create",
-                    0x1_0000_0000 + i,
-                    "",
-                    9_000_000 + i,
-                ),
+        if calls := hooks.step:
+            hooks.tell(
+                calls,
+                time.monotonic_ns(),
+                0x1000_0000_0000_0001,
+                "worker-7",
+                "ReentrantLock",
+                _PATHS[i % len(_PATHS)],
+                "Create",
+                0x1_0000_0000 + i,
+                "",
+                9_000_000 + i,
             )
 
 

@@ -45,9 +45,9 @@ class RecorderExperiment(Experiment[RecorderPlan, RecorderOutcome, RecorderResul
     """What an event costs, and which part of an acquire that is."""
 
     description = """\
-First the cost of recording one event, without servers. Then its share of an uncontended acquire
-and release of a ReentrantLock on real servers, by arithmetic and by comparing blocks with a
-recorder and without, in ABBA order.
+First the cost of recording one event, without servers. Then its share of the CPU time that an
+uncontended acquire and release of a ReentrantLock takes on real servers, by arithmetic and by
+comparing blocks with a recorder and without, in ABBA order.
 """
     epilog = """\
 examples:
@@ -117,7 +117,8 @@ def _title(results: RecorderResults) -> str:
     title = f"Recording an event takes {each.ns_per_event:,.0f} ns"
     if part is None:
         return f"{title} and {each.bytes_per_event:,.0f} bytes"
-    return f"{title}, {part.share(each.ns_per_event):.2%} of an uncontended acquire and release"
+    share_of_it = part.share(each.ns_per_event)
+    return f"{title}, {share_of_it:.2%} of the CPU time of an uncontended acquire and release"
 
 
 def _tables(results: RecorderResults) -> list[str]:
