@@ -165,7 +165,7 @@ def figure(window: Window, turns: Sequence[UserTurn]) -> StepFigure:
 
 
 def distribution(ns: Sequence[int]) -> Distribution | None:
-    """Of nanoseconds; None if there are none."""
+    """How these nanoseconds are distributed; None if there are none."""
     if not ns:
         return None
     p50, p90, p99 = (round((percentile(ns, percent) or 0.0) / 1e6, 3) for percent in (50, 90, 99))

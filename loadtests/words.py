@@ -155,7 +155,7 @@ def facts(results: LoadResults) -> dict[str, str]:
 
 
 def _fires(line: LoadLine) -> float | None:
-    """By the servers' count, which is independent of us; else by our own."""
+    """The fires that the servers counted, independently of us; else those that we counted."""
     found = line.server_fires_each or line.fires_each
     return None if found is None else float(found.median)
 

@@ -151,21 +151,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare the cells, execute nothing")
     parser.add_argument("--small", action="store_true", help="fewer contenders and buyers")
     parser.add_argument("--out", type=Path, default=HOME, help="where to write (default: beside)")
-    given = parser.parse_args(arguments)
-    if given.small and given.out == HOME:
+    args = parser.parse_args(arguments)
+    if args.small and args.out == HOME:
         parser.error("--small is for trying out: say --out, the committed outputs are full ones")
-    chosen = sources(given.starts)
+    chosen = sources(args.starts)
     if not chosen:
         parser.error("no notebook has such a name")
-    if given.check:
+    if args.check:
         wrong = [found for source in chosen if (found := drift(source))]
     else:
-        wrong = [
-            fault for source in chosen for fault in build(source, given.out, small=given.small)
-        ]
+        wrong = [fault for source in chosen for fault in build(source, args.out, small=args.small)]
     for line in wrong:
         print(line, file=sys.stderr)
-    if wrong and given.check:
+    if wrong and args.check:
         print("To build them again: make notebooks", file=sys.stderr)
     return 1 if wrong else 0
 

@@ -191,13 +191,13 @@ class ScriptMethod(Generic[P, R_co]):
 
 
 class BlockingMethod(ScriptMethod[P, R_co]):
-    """Of an object in a blocking session: a call gives the result."""
+    """A script method of an object in a blocking session: a call gives the result."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...  # type: ignore[empty-body]
 
 
 class AwaitingMethod(ScriptMethod[P, R_co]):
-    """Of an object in an asyncio session: a call gives a coroutine."""
+    """A script method of an object in an asyncio session: a call gives a coroutine."""
 
     def __call__(  # type: ignore[empty-body]
         self, *args: P.args, **kwargs: P.kwargs

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.barriers.kinds import CURATORS, DOUBLE, KAZOO_DOUBLE, breaks, keeps, over
-from tests.locks.test_flights import flights, recorded
 from tests.support.ensembles import watches
+from tests.support.flights import flights, recorded
 from tests.support.rooms import finish
 from zkkit import DoubleBarrier
 from zkkit.errors import (

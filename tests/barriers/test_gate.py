@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.barriers.kinds import GATE, KAZOO_GATE, breaks, keeps, over
-from tests.locks.test_flights import flights, recorded
 from tests.support.ensembles import watches
+from tests.support.flights import flights, recorded
 from zkkit import Barrier
 from zkkit.errors import Cancelled, SessionClosed
 from zkkit.testing import eventually, expire_session

@@ -182,7 +182,7 @@ def test_a_sound_history_holds(tale: Tale, tmp_path: Path) -> None:
     found = judge(history)
     assert found.judgement.verdict == "holds", found
     assert "4 grants under 2 faults" in found.judgement.why
-    assert "2 additions counted once (of 0 more nobody knows)" in found.judgement.why
+    assert "2 additions counted once (0 more are unknown)" in found.judgement.why
     assert "1 came to a closed gate and passed when it was opened" in found.judgement.why
     assert "2 caches and watchers told of 6 changes and became like the tree" in found.judgement.why
     assert "lock        2        2          0     1         0.0 s" in table(*grants_table(history))
@@ -341,7 +341,7 @@ def not_counted(tale: Tale) -> None:
 
 
 def more_than_can_be_in_doubt(tale: Tale) -> None:
-    """One was killed on its way, one was told that nobody knows; three more are there."""
+    """One was killed on its way, one was told "unknown"; three more are there."""
     tale.adding(C, 1.5)
     tale.note(A, 7.0, "unknown", why="OutcomeUnknown", **tale.adding(A, 6.0))
     tale.line("chaos", "counted")["value"] = 5
@@ -510,10 +510,10 @@ def content_unknown(tale: Tale) -> None:
         (leads_again_without_standing, "/chaos/latch: the token of threads-1/a#7 (0x1f) is not gr"),
         (leads_again_after_another, "/chaos/latch: the token of threads-1/a#7 (0x1f) is not great"),
         (deposed_leader_writes, "/chaos/latch: a guarded write of threads-1/a#5 was accepted afte"),
-        (counted_twice, "holds 3 in the end: 2 additions were confirmed, and of 0 nobody knows"),
-        (not_counted, "holds 1 in the end: 2 additions were confirmed, and of 0 nobody knows"),
-        (more_than_can_be_in_doubt, "holds 5 in the end: 2 additions were confirmed, and of 2 no"),
-        (counted_though_it_was_denied, "holds 3 in the end: 2 additions were confirmed, and of 0"),
+        (counted_twice, "holds 3 in the end: 2 additions were confirmed, and 0 are unknown"),
+        (not_counted, "holds 1 in the end: 2 additions were confirmed, and 0 are unknown"),
+        (more_than_can_be_in_doubt, "holds 5 in the end: 2 additions were confirmed, and 2 are"),
+        (counted_though_it_was_denied, "holds 3 in the end: 2 additions were confirmed, and 0 are"),
         (same_number_twice, "counter#2 and threads-1/counter#3 were both given 2"),
         (added_two, "asyncio-1/counter#2 added one to 1 and got 3"),
         (number_goes_back, "asyncio-1/counter#4 was given 3 after threads-1/counter#3 had been gi"),
@@ -553,7 +553,7 @@ def content_unknown(tale: Tale) -> None:
         (created_twice, "told that /chaos/tree/a was created, which was there already"),
         (changed_into_another_node, "told that /chaos/tree/a was changed, which is another node"),
         (deleted_what_was_not_there, "told that /chaos/tree/b was deleted, which was not there"),
-        (content_unknown, "nobody knows what the cache of asyncio-1 held at the end"),
+        (content_unknown, "it is unknown what the cache of asyncio-1 held at the end"),
         (overlap, "threads-1/a#5 and asyncio-1/a#6 were valid at the same time, for 1000.0 ms"),
         (
             writer_beside_reader,
@@ -676,7 +676,7 @@ def leads_again(tale: Tale) -> None:
 
 
 def counted_or_not(tale: Tale) -> None:
-    """Nobody knows of two; one of them has counted."""
+    """Two are unknown; one of them has counted."""
     tale.adding(C, 1.5)
     tale.note(A, 7.0, "unknown", why="OutcomeUnknown", **tale.adding(A, 6.0))
     tale.line("chaos", "counted")["value"] = 3

@@ -10,7 +10,7 @@ import pytest
 from kazoo.security import make_acl
 
 from tests.counters.kinds import kazoo_keeps, long
-from tests.support.fronts import Front
+from tests.support.fronts import FrontUnderTest
 from zkkit import AtomicFloat, AtomicInt, AtomicLong, AtomicValue, PromotedToLock
 from zkkit.errors import CorruptData, CounterUsedUp, NoAuth, SessionClosed
 from zkkit.record import Recorder
@@ -161,7 +161,7 @@ def test_bytes(front, open_session, zk_path, witness):
     assert witness.get(zk_path)[0] == b""
 
 
-def crowd(front: Front, counters: list[Any], times: int) -> list[Any]:
+def crowd(front: FrontUnderTest, counters: list[Any], times: int) -> list[Any]:
     """Everybody increments so many times; all results."""
     jobs = []
     for counter in counters:

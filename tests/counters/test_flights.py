@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.locks.test_flights import flights, recorded, spent
+from tests.support.flights import flights, recorded, spent
 from zkkit import AtomicLong, CachedAtomicLong, SharedCount
 from zkkit.testing import eventually
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.locks.test_lapsed import lapse as forget_the_proof
+from tests.support.sessions import lapse as forget_the_proof
 from zkkit import HerdElection, LeaderLatch, LeaderSelector
 from zkkit.testing import eventually
 

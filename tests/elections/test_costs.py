@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.elections.kinds import LATCH, every_kind, leads, over, stand
-from tests.locks.test_flights import flights, recorded, spent
+from tests.support.flights import flights, recorded, spent
 from zkkit.record.counts import fires
 from zkkit.session.board import BOARD
 from zkkit.testing import eventually

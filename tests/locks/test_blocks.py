@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tests.locks.kinds import ALL, over
-from tests.support.fronts import Front
+from tests.support.fronts import FrontUnderTest
 from zkkit import MultiLock, ReadWriteLock, ReentrantLock, Semaphore
 from zkkit.errors import NotOwner, WrongWith
 
 Body = Callable[[], Coroutine[Any, Any, Any]]
 
 
-def played(front: Front, body: Body) -> Any:
+def played(front: FrontUnderTest, body: Body) -> Any:
     """Let an actor do what is written as a coroutine; where nothing is awaited it never stops."""
     return front.call(body if front.name == "asyncio" else lambda: _without_a_loop(body()))
 
@@ -37,7 +37,7 @@ async def result(given: Any) -> Any:
 
 
 @asynccontextmanager
-async def block(manager: Any, front: Front) -> AsyncIterator[Any]:
+async def block(manager: Any, front: FrontUnderTest) -> AsyncIterator[Any]:
     """The `with` that is right in this world."""
     if front.name == "asyncio":
         async with manager as hold:

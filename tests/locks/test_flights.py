@@ -7,34 +7,10 @@ from typing import Any
 import pytest
 
 from tests.locks.kinds import KAZOO_LAYOUT, LOCK, READ, REENTRANT, SEMAPHORE, WRITE, Kind, over
+from tests.support.flights import flights, recorded, spent
 from zkkit import ReentrantLock, Semaphore, SharedCount
-from zkkit.record import Recorder
 from zkkit.session.board import BOARD
 from zkkit.testing import eventually
-
-
-def flights(recorder: Recorder, actor: str | None = None) -> int:
-    """Requests that took off at the same moment, from the same actor, are one flight."""
-    return len(
-        {
-            (e.actor, e.t_ns - e.duration)
-            for hook, e in recorder
-            if hook == "step" and actor in (None, e.actor)
-        }
-    )
-
-
-def recorded(session: Any) -> Recorder:
-    recorder = Recorder()
-    session.hooks.add(recorder)
-    return recorder
-
-
-def spent(proxy: Any, before: Any) -> dict[str, int]:
-    """Requests since `before`, as the proxy saw them; pings apart."""
-    now = proxy.requests
-    now.subtract(before)
-    return {op: count for op, count in now.items() if count and op not in ("ping", "connect")}
 
 
 def semaphore_of_a_count(session: Any, path: str) -> Semaphore[Any]:

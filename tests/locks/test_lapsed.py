@@ -8,16 +8,8 @@ import pytest
 
 import zkkit
 from tests.locks.kinds import ALL, over
+from tests.support.sessions import lapse
 from zkkit.session.clock import now
-
-
-def lapse(session: zkkit.Session) -> None:
-    """As if no beat had been answered in time."""
-    pulse = session._runner._pulse
-    with session._runner._monitor:
-        assert pulse.proof is not None
-        pulse.proof._state = (pulse.proof.era, now())
-        pulse._look_at_the_end()
 
 
 @pytest.mark.front("threads")

@@ -3,6 +3,7 @@ through the house."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -49,6 +50,47 @@ def test_a_walk_passes_files_that_are_there_and_enters_no_room_twice(title: str)
     rooms = [room(file) for file in files]
     entered = [now for before, now in zip(["", *rooms], rooms, strict=False) if now != before]
     assert len(set(entered)) == len(entered), entered
+
+
+def names_in(file: str) -> set[str]:
+    """The functions, classes and methods that a file defines; a method also with its class."""
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+            found |= {node.name, *methods, *(f"{node.name}.{name}" for name in methods)}
+        elif isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+    return found
+
+
+# "fly: a flight of requests; replied: its outcomes" names two.
+NAMED = [
+    (file, name)
+    for file, text in re.findall(r"^    (zkkit/\S+\.py) +(.*)$", SECTION, re.MULTILINE)
+    for names in re.findall(r"(?:^|; )([\w.]+(?:, [\w.]+)*): ", text)
+    for name in names.split(", ")
+]
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
+def test_what_a_walk_names_is_in_its_file(file: str, name: str) -> None:
+    assert name in names_in(file)
+
+
+def test_the_walks_name_something() -> None:
+    assert {("zkkit/session/runner.py", "replied"), ("zkkit/sim/world.py", "World.actor")} <= {
+        *NAMED
+    }
+
+
+def test_an_acquire_uses_what_its_walk_names() -> None:
+    """The shared scripts that the walk sends a reader to are those that the lock calls."""
+    (files,) = [files for title, files in WALKS.items() if "acquire" in title]
+    lock = ROOT / next(file for file in files if file.endswith("/reentrant.py"))
+    used = set(re.findall(r"yield from (\w+)\(", lock.read_text("utf-8")))
+    named = {name for file, name in NAMED if file == "zkkit/recipes/shared.py"}
+    assert named and named <= used
 
 
 def test_walks_are_short() -> None:

@@ -1,4 +1,4 @@
-"""One thing, one name: no public class name exists twice in zkkit and loadtests.
+"""One thing, one name: no public class name exists twice in zkkit, loadtests and tests/support.
 
 A module name may repeat where it plays the same part in sibling packages; a class name may not:
 whoever reads it in a traceback or an import must know which thing is meant.
@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("zkkit", "loadtests")
+PACKAGES = ("zkkit", "loadtests", "tests/support")
 
 
 def public_classes() -> dict[str, list[str]]:

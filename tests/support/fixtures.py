@@ -19,7 +19,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from tests.support.ensembles import watches
-from tests.support.fronts import FRONTS, Front, Job
+from tests.support.fronts import FRONTS, FrontUnderTest, Job
 from zkkit import testing
 from zkkit.ensemble import LocalEnsemble
 from zkkit.testing import eventually
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(params=HERE)
-def front(request: pytest.FixtureRequest) -> Iterator[Front]:
+def front(request: pytest.FixtureRequest) -> Iterator[FrontUnderTest]:
     """The front to test; afterwards nothing of it may be left running."""
     before = set(threading.enumerate())
     front = FRONTS[request.param]()
@@ -73,7 +73,7 @@ def _is_alive(thread: threading.Thread) -> bool:
 
 
 @pytest.fixture
-def open_session(front: Front, zk_hosts: str) -> Iterator[Callable[..., Any]]:
+def open_session(front: FrontUnderTest, zk_hosts: str) -> Iterator[Callable[..., Any]]:
     """`open_session()`, as often as you like; all are closed in the end."""
     opened: list[Any] = []
 
@@ -86,7 +86,7 @@ def open_session(front: Front, zk_hosts: str) -> Iterator[Callable[..., Any]]:
         front.close(session)
 
 
-class Witness(KazooClient):  # type: ignore[misc]  # kazoo brings no types
+class SyncedWitness(KazooClient):  # type: ignore[misc]  # kazoo brings no types
     """A plain kazoo client that sees what has been written by now: its server may lag."""
 
     def get(self, path: str, *rest: Any) -> Any:
@@ -111,14 +111,14 @@ class Witness(KazooClient):  # type: ignore[misc]  # kazoo brings no types
 
 
 @pytest.fixture
-def witness(zk_hosts: str) -> Iterator[Witness]:
+def witness(zk_hosts: str) -> Iterator[SyncedWitness]:
     """Looks at the nodes from outside."""
     if "gevent" in HERE:
         from kazoo.handlers.gevent import SequentialGeventHandler
 
-        client = Witness(zk_hosts, handler=SequentialGeventHandler())
+        client = SyncedWitness(zk_hosts, handler=SequentialGeventHandler())
     else:
-        client = Witness(zk_hosts)
+        client = SyncedWitness(zk_hosts)
     client.start()
     yield client
     client.stop()
@@ -132,7 +132,7 @@ def directories() -> frozenset[str]:
 
 
 @pytest.fixture
-def contenders(witness: Witness, directories: frozenset[str]) -> Callable[[str], list[str]]:
+def contenders(witness: SyncedWitness, directories: frozenset[str]) -> Callable[[str], list[str]]:
     """The names of the contenders below a recipe's path, as it sees them (`leases/_c_...`)."""
 
     def look(path: str) -> list[str]:
@@ -168,7 +168,7 @@ def when() -> Callable[..., testing.Countdown]:
 
 
 @pytest.fixture
-def waits(front: Front) -> Callable[[Any, Job], Future[Any]]:
+def waits(front: FrontUnderTest) -> Callable[[Any, Job], Future[Any]]:
     """`waits(session, job)`: somebody begins a job that has to wait, for example
     `lambda: lock.acquire()`; gives its future. It has set its watch by then."""
 

@@ -27,7 +27,7 @@ Job = Callable[[], Any]
 PATIENCE = 30.0
 
 
-class Actor(ABC):
+class ActorUnderTest(ABC):
     """Somebody who does one job after the other."""
 
     @abstractmethod
@@ -42,13 +42,13 @@ class Actor(ABC):
     def end(self) -> None: ...
 
 
-class Front(ABC):
+class FrontUnderTest(ABC):
     """A kind of session and its kind of actors."""
 
     name: str
 
     def __init__(self) -> None:
-        self._actors: list[Actor] = []
+        self._actors: list[ActorUnderTest] = []
 
     @abstractmethod
     def connect(self, hosts: str, **options: Any) -> Any:
@@ -58,7 +58,7 @@ class Front(ABC):
     def close(self, session: Any) -> None: ...
 
     @abstractmethod
-    def _new_actor(self) -> Actor: ...
+    def _new_actor(self) -> ActorUnderTest: ...
 
     def within(self, manager: Any, inside: Callable[[Any], Any]) -> Any:
         """What an actor does to be in a `with` block; `inside` is given what the block is given."""
@@ -79,12 +79,12 @@ class Front(ABC):
         finally:
             self.close(session)
 
-    def actor(self) -> Actor:
+    def actor(self) -> ActorUnderTest:
         actor = self._new_actor()
         self._actors.append(actor)
         return actor
 
-    def actors(self, count: int) -> list[Actor]:
+    def actors(self, count: int) -> list[ActorUnderTest]:
         return [self.actor() for _ in range(count)]
 
     def call(self, job: Job) -> Any:
@@ -106,7 +106,7 @@ def _settle(future: Future[Any], job: Job) -> None:
 # --- threads ------------------------------------------------------------------------------
 
 
-class QueueActor(Actor):
+class QueueActor(ActorUnderTest):
     """Does the jobs of a queue in a `_work` that somebody runs."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class ThreadActor(QueueActor):
         self._thread.join(PATIENCE)
 
 
-class Threads(Front):
+class Threads(FrontUnderTest):
     name = "threads"
 
     def connect(self, hosts: str, **options: Any) -> Any:
@@ -146,7 +146,7 @@ class Threads(Front):
     def close(self, session: Any) -> None:
         session.close()
 
-    def _new_actor(self) -> Actor:
+    def _new_actor(self) -> ActorUnderTest:
         return ThreadActor()
 
     def interrupted(self, job: Job, *moments: Job) -> BaseException | None:
@@ -180,7 +180,7 @@ class Threads(Front):
 # --- asyncio ------------------------------------------------------------------------------
 
 
-class TaskActor(Actor):
+class TaskActor(ActorUnderTest):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._jobs: asyncio.Queue[Any] = asyncio.Queue()
@@ -213,7 +213,7 @@ class TaskActor(Actor):
         self._loop.call_soon_threadsafe(self._jobs.put_nowait, None)
 
 
-class Asyncio(Front):
+class Asyncio(FrontUnderTest):
     name = "asyncio"
 
     def __init__(self) -> None:
@@ -265,7 +265,7 @@ class GreenletActor(QueueActor):
         self.greenlet.kill(block=False)
 
 
-class Gevent(Front):
+class Gevent(FrontUnderTest):
     name = "gevent"
 
     def connect(self, hosts: str, **options: Any) -> Any:
@@ -309,4 +309,6 @@ class Kazoo(Threads):
         session.close()
 
 
-FRONTS: dict[str, type[Front]] = {each.name: each for each in (Threads, Asyncio, Gevent, Kazoo)}
+FRONTS: dict[str, type[FrontUnderTest]] = {
+    each.name: each for each in (Threads, Asyncio, Gevent, Kazoo)
+}

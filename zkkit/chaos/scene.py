@@ -29,7 +29,7 @@ ROOT = "/chaos"
 LEDGER = f"{ROOT}/ledger"
 COUNTER = f"{ROOT}/counter"
 RECEIPTS = f"{COUNTER}-receipts"
-"""By which a session finds out whether an addition counted; they go with it."""
+"""Receipts tell a session whether an addition counted; they go with the session."""
 TREE = f"{ROOT}/tree"
 """Changed by actors, followed by caches."""
 COLD = f"{TREE}/cold"
@@ -81,7 +81,7 @@ class LockToTake(NamedTuple):
     lock: Any
     reentrant: bool = False
     read_side: Any = None
-    """Of a write lock: the LockToTake that its owner may take at once, to read on afterwards."""
+    """The LockToTake that the owner of a write lock may take at once, to read on afterwards."""
     guards: bool = True
     """Whether its holds can guard a write."""
 

@@ -44,7 +44,7 @@ PATHS = (
 _REFUSED = (NodeExists, NoNode, NotEmpty, MultiFailed)
 
 Content = dict[str, list[Any]]
-"""Of each path the czxid and the mzxid of the node, and its data."""
+"""The czxid, the mzxid and the data of the node at each path."""
 
 
 class Gardener(ActorInStorm):

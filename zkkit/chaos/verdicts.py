@@ -51,7 +51,7 @@ def judge(history: ChaosHistory) -> Verdicts:
 def _counted(history: ChaosHistory) -> str:
     added = sum(each.outcome == "added" for each in history.additions.values())
     unsure = len(in_doubt(history.additions.values()))
-    return f"{added:,} additions counted once (of {unsure:,} more nobody knows)"
+    return f"{added:,} additions counted once ({unsure:,} more are unknown)"
 
 
 def _came(history: ChaosHistory) -> str:

@@ -176,7 +176,7 @@ def _tell(name: str, verdict: Verdict, args: argparse.Namespace, about: str = ""
 
 
 def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """As wide as the terminal."""
+    """Print a table no wider than the terminal."""
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     text = table(heads, rows, left=len(heads))
     print("\n".join(_cut(line, wide) for line in text.splitlines()))
@@ -187,7 +187,8 @@ def _cut(line: str, wide: int | None) -> str:
 
 
 def _code(verdicts: Collection[bool | None], wrong: bool = True) -> int:
-    """Of what was found, by default about mistakes: one that holds was not caught."""
+    """The exit code for these verdicts. By default they are about mistakes: one that holds was not
+    caught."""
     return ANOTHER if wrong in verdicts else UNKNOWN if None in verdicts else 0
 
 

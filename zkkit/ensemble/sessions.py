@@ -8,7 +8,7 @@ import struct
 import time
 from typing import Any, BinaryIO
 
-from zkkit.ensemble.frames import frame, frame_length
+from zkkit.ensemble.framing import frame, frame_length
 from zkkit.errors import ZkkitError
 from zkkit.hosts import parse_hosts
 from zkkit.retry import Deadline

@@ -4,6 +4,7 @@
     list_children(path)             the same, for the children of a node
     read_all(*reads)                the same, for several reads in one flight
     answer(outcome)                 what a request of a settled flight gave, or raise its error
+    there(outcome)                  the same, but None where there is no node
     applied(request)                send a write that others may have made needless
     wait_for_change(path)           watch one node, and wait until it may have changed or gone
     saw_it_go(path)                 the same, and whether it surely has gone
@@ -115,6 +116,11 @@ def answer(outcome: Any) -> Any:
     if isinstance(outcome, ZkkitError):
         raise outcome
     return outcome
+
+
+def there(outcome: Any, absent: tuple[type[ZkkitError], ...] = (NoNode,)) -> Any:
+    """As `answer`, but None where there is no node: after one of these errors."""
+    return None if isinstance(outcome, absent) else answer(outcome)
 
 
 def all_answered(outcomes: Iterable[Any]) -> bool:

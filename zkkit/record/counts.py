@@ -40,7 +40,7 @@ class Wakeup(NamedTuple):
     recipe: str
     path: str
     kind: str
-    """Of the fire."""
+    """The kind of the fire."""
     waited_ns: int
     outcome: str = "unknown"
     ended_ns: int | None = None

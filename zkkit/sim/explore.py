@@ -537,7 +537,7 @@ class _Broken:
         return sorted(first.values(), key=lambda story: self._order[story.breaks])
 
     def gravest_first(self) -> list[tuple[Breach, Any, tuple[Event, ...]]]:
-        """As they were asked about."""
+        """What was found, in the order in which the properties were asked for."""
         return sorted(self._found.values(), key=lambda each: self._order[each[0].breaks])
 
 

@@ -91,7 +91,7 @@ def is_of_a_recipe(code: types.CodeType) -> bool:
 
 
 def line_of(where: str) -> str:
-    """Of a place the file and the line: `answer.py:12`."""
+    """The file and the line of a place: `answer.py:12`."""
     return where.partition(" in ")[0]
 
 

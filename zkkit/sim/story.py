@@ -147,5 +147,6 @@ class Story:
 
 
 def _of_cast(cast: Sequence[int], each: Sequence[str], otherwise: str) -> tuple[str, ...]:
-    """Of those who have a lane; whoever is spawned later, or has ended, is not among them."""
+    """What `each` says of those who have a lane. Whoever is spawned later, or has ended, has
+    none."""
     return tuple(each[a] if a < len(each) else otherwise for a in cast)

@@ -43,7 +43,7 @@ def _failed(teller: Teller, finding: str) -> Reason | None:
 
 
 def _last_requests(teller: Teller, finding: str) -> Reason | None:
-    """Of those who go round for ever: what they asked for last, and what the others do."""
+    """What those who go round for ever asked for last, and what the others do."""
     names, actors = teller.roster.names, teller.draft.actors
     round_ = [a for a in range(len(actors)) if f"{names[a]} goes round for ever" in finding]
     said = []

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from typing import NamedTuple
 
-from zkkit.ensemble.frames import frame_length
+from zkkit.ensemble.framing import frame_length
 from zkkit.testing import wire
 
 _BACKLOG = 1024 * 1024  # bytes waiting in one direction before its source is read no further

@@ -1,6 +1,6 @@
 """As much of ZooKeeper's wire protocol as the proxy needs.
 
-Frames are in `zkkit.ensemble.frames`. The first frame each way is the connect request
+Frames are in `zkkit.ensemble.framing`. The first frame each way is the connect request
 and its response; later requests begin with (xid, type), later replies with (xid, zxid, error).
 """
 

@@ -39,7 +39,7 @@ class CacheResults(Results):
         return [run for run in self.runs if (run.design, run.nodes) == (design.name, nodes)]
 
     def cells(self) -> Iterator[tuple[CacheDesign, int, list[CacheRun]]]:
-        """By nodes, then by design: those that were run."""
+        """The cells that were run, ordered by nodes, then by design."""
         for nodes in self.plan.nodes:
             for design in self.plan.designs:
                 if runs := self.of(design, nodes):

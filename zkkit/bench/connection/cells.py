@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from zkkit.bench.connection.idle import IdleFootprint
 from zkkit.bench.connection.plan import ConnectionPlan, ConnectionTurn
-from zkkit.bench.kit.machine import SATURATED
+from zkkit.bench.peers.comparison import is_saturated
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ConnectionCell:
     @property
     def saturated(self) -> bool:
         """Whether the client's interpreter was at its limit."""
-        return (self.client_cpu or 0.0) / self.seconds > SATURATED
+        return is_saturated(self.turn.peer, self.client_cpu, self.seconds)
 
     @property
     def name(self) -> str:

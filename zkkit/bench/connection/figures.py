@@ -65,7 +65,7 @@ def figures(speeds: ConnectionSpeeds) -> tuple[ConnectionFigure, ...]:
 
 
 def _speeds(cells: Sequence[ConnectionCell]) -> dict[int, float]:
-    """By repeat; the more the faster."""
+    """How fast it was in each repeat: the more, the faster."""
     return {c.turn.repeat: c.value if c.turn.row.is_rate else 1 / c.value for c in cells}
 
 

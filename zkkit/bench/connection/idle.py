@@ -36,7 +36,7 @@ def idle_footprints(
     sessions: int,
     on_peer: Callable[[IdleFootprint], object] = lambda found: None,
 ) -> tuple[IdleFootprint, ...]:
-    """Of each of these libraries, one after the other."""
+    """What idle sessions of each of these libraries take, one library after the other."""
     found = []
     for name, module in modules.items():
         found.append(_idle(hosts, name, module, sessions))

@@ -62,7 +62,7 @@ class ConnectionPlan:
 
     peers: tuple[str, ...]
     sessions: tuple[int, ...]
-    """Of the rows with one caller for each of them."""
+    """The numbers of sessions, with one caller each, that get a row."""
     repeats: int
     seconds: float
     idle: int

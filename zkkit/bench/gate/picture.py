@@ -153,7 +153,7 @@ def prepare(axes: Any, results: GateResults, heading: str, unit: str) -> None:
 
 
 def _apart(numbers: Sequence[int]) -> list[int]:
-    """Of these ticks those whose labels have room; the last one always."""
+    """The ticks whose labels have room; the last one always has."""
     kept: list[int] = []
     for number in reversed(numbers):
         if not kept or kept[-1] - number >= 0.055 * numbers[-1]:

@@ -47,7 +47,8 @@ class Footprint(NamedTuple):
 
 
 def cpu_used(pids: Mapping[str, int]) -> Cpu:
-    """Of this process and of each named server; a server that cannot be asked is left out."""
+    """The CPU seconds of this process and of each named server. A server that cannot be asked is
+    left out."""
     used = {name: _cpu_of(pid) for name, pid in pids.items()}
     return Cpu(time.process_time(), {name: s for name, s in used.items() if s is not None})
 
@@ -63,7 +64,7 @@ def cpu_between(before: Cpu, after: Cpu) -> Cpu:
 
 
 def footprint(pid: int) -> Footprint | None:
-    """Of another process, now; None where the system does not tell (it is Linux that does)."""
+    """What another process takes now; None where the system does not tell (Linux does)."""
     home = Path(f"/proc/{pid}")
     try:
         lines = (home / "status").read_text().splitlines()

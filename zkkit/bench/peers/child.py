@@ -147,7 +147,8 @@ def _serve(sessions: ClientSessions, line: str) -> None:
 
 
 def _allow_many_files() -> None:
-    """As many as the system allows: a session has some, and the usual limit is for few."""
+    """Allow this process as many open files as the system does: each session has some, and the
+    usual limit is for few."""
     with suppress(ImportError, OSError, ValueError):  # no such limit here, or it stays as it is
         import resource
 

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from zkkit.bench.kit.ground import facts
 from zkkit.bench.kit.judgement import Judgement, first_of
+from zkkit.bench.kit.machine import SATURATED
 from zkkit.bench.kit.results import Head
 from zkkit.bench.kit.statistics import Interval, median_interval
 from zkkit.show.wording import many
@@ -81,6 +82,12 @@ def times_as(adverb: str, peer: str, ratio: Interval) -> str:
         return f"{ratio.low:.2f} to {ratio.high:.2f} times as {adverb} as {full_name(peer)}"
     about = "" if ratio.confidence >= _SURE else "about "
     return f"{about}{ratio.median:.2f} times as {adverb} as {full_name(peer)}"
+
+
+def is_saturated(peer: str, cpu: float | None, seconds: float) -> bool:
+    """Whether a client of one interpreter was at its limit, with so much CPU in so many seconds; no
+    if the system does not tell. Java has no such limit."""
+    return peer != CURATOR and (cpu or 0.0) / seconds > SATURATED
 
 
 def saturated_note(what: str) -> str:

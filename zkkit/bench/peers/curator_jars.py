@@ -112,7 +112,7 @@ def _compiler(java: Java) -> Path:
 
 
 def _version(jar: Path) -> str:
-    """As the name says that Debian gives the same file beside the plain one."""
+    """The version of a jar. Debian gives the same file a second name, which says it."""
     numbered = next(jar.parent.glob(f"{jar.stem}-[0-9]*.jar"), None)
     return numbered.stem.rpartition("-")[2] if numbered else "unknown"
 

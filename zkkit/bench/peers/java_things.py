@@ -123,15 +123,15 @@ class JavaCandidate(JavaStaged):
         return tuple(self.do("participants"))
 
     def give_up(self) -> None:
-        """Of a selector: let takeLeadership return."""
+        """Let takeLeadership of a selector return."""
         self.do("give up")
 
     def requeue(self) -> bool:
-        """Of a selector: stand again."""
+        """Let a selector stand again."""
         return bool(self.do("requeue"))
 
     def interrupt(self) -> None:
-        """Of a selector: interruptLeadership()."""
+        """Call interruptLeadership() of a selector."""
         self.do("interrupt")
 
 

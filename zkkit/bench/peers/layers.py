@@ -161,7 +161,7 @@ class LayerProfile:
     # --- what it costs ------------------------------------------------------------------
 
     def _measure(self) -> LayerCosts:
-        """By loops that do nothing, with and without being followed; the best of some tries."""
+        """Time loops that do nothing, followed and not followed; the best of some tries counts."""
         plain_call, plain_c = _best(_calls), _best(_c_calls)
         followed_call = _best(_calls, self._hook(_Followed()))
         followed_c = _best(_c_calls, self._hook(_Followed()))

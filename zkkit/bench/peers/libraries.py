@@ -107,9 +107,9 @@ class PythonPeer:
 
 
 Races = Mapping[str, Callable[[JavaActor, str], JavaLock]]
-"""By kind: what makes, of an actor and a path, something to contend for."""
+"""What makes something to contend for, of an actor and a path; by kind."""
 Stages = Mapping[str, Callable[[JavaActor, str], JavaStaged]]
-"""By kind: what makes, of an actor and a path, something that goes on by itself."""
+"""What makes something that goes on by itself, of an actor and a path; by kind."""
 
 
 class JavaPeer:

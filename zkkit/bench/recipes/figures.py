@@ -62,5 +62,5 @@ def figures(speeds: RecipeSpeeds) -> tuple[RecipeFigure, ...]:
 
 
 def _speeds(cells: Sequence[RecipeCell]) -> dict[int, float]:
-    """By repeat; the more the faster."""
+    """How fast it was in each repeat: the more, the faster."""
     return {c.turn.repeat: c.value if c.turn.row.is_rate else 1 / c.value for c in cells}

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zkkit.bench.kit.judgement import Judgement, first_of
-from zkkit.bench.kit.machine import SATURATED
-from zkkit.bench.peers.comparison import CURATOR, doubted
+from zkkit.bench.peers.comparison import doubted, is_saturated
 from zkkit.bench.recipes.plan import RecipePlan, RecipeTurn
 
 
@@ -30,9 +29,8 @@ class RecipeCell:
 
     @property
     def saturated(self) -> bool:
-        """Whether a client of one interpreter was at its limit. Java has no such limit."""
-        share = (self.client_cpu or 0.0) / self.seconds
-        return self.turn.peer != CURATOR and share > SATURATED
+        """Whether the client's interpreter was at its limit."""
+        return is_saturated(self.turn.peer, self.client_cpu, self.seconds)
 
     @property
     def name(self) -> str:

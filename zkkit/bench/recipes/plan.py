@@ -80,9 +80,9 @@ class RecipePlan:
     rows: tuple[RecipeRow, ...]
     repeats: int
     seconds: float
-    """Of a cell with a rate."""
+    """How long a cell with a rate takes."""
     nodes: int
-    """Of the tree that a cache loads."""
+    """How many the tree has that a cache loads."""
     seed: int
 
     def __post_init__(self) -> None:

@@ -143,7 +143,7 @@ class _Bench:
     # --- counters and barriers ----------------------------------------------------------
 
     def increments(self, peer: Peer, turn: RecipeTurn) -> _Found:
-        """As many as it goes."""
+        """A peer increments as often as it can."""
         path = f"{self._place()}/number"
         plan = self._plan(self.plan.seconds)
         who = self._who(turn)

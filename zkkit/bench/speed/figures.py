@@ -116,5 +116,5 @@ def _peer(cells: Sequence[Cell]) -> PeerFigure:
 
 
 def _rates(cells: Sequence[Cell]) -> dict[int, float]:
-    """By repeat."""
+    """The rate of each repeat."""
     return {cell.planned.repeat: cell.rate for cell in cells}

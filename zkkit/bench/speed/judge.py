@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zkkit.bench.kit.judgement import Judgement, first_of
-from zkkit.bench.kit.machine import SATURATED
-from zkkit.bench.peers.comparison import CURATOR, doubted
+from zkkit.bench.peers.comparison import doubted, is_saturated
 from zkkit.bench.speed.layers import LayerShares
 from zkkit.bench.speed.plan import PlannedCell, SpeedPlan
 
@@ -37,14 +36,9 @@ class Cell:
     """CPU seconds by kind of thread, of a peer in Python whose system tells them."""
 
     @property
-    def client_share(self) -> float | None:
-        """How much of one core the peer's process used."""
-        return None if self.client_cpu is None else self.client_cpu / self.seconds
-
-    @property
     def saturated(self) -> bool:
-        """Whether a client of one interpreter was at its limit. Java has no such limit."""
-        return self.planned.peer != CURATOR and (self.client_share or 0.0) > SATURATED
+        """Whether the client's interpreter was at its limit."""
+        return is_saturated(self.planned.peer, self.client_cpu, self.seconds)
 
     @property
     def name(self) -> str:

@@ -29,7 +29,7 @@ class LayerShares:
     """CPU seconds of the client, by layer."""
 
     def shares(self) -> dict[str, float]:
-        """Of each layer; they make 1 together."""
+        """The share of each layer; together they make 1."""
         total = sum(self.layer_cpu.values()) or 1.0
         return {layer: used / total for layer, used in self.layer_cpu.items()}
 
@@ -37,7 +37,8 @@ class LayerShares:
 def layer_shares(
     hosts: str, modules: Mapping[str, str], sessions: Sequence[int], seconds: float
 ) -> tuple[LayerShares, ...]:
-    """Of each of these libraries: alone, and with the least of these numbers of sessions."""
+    """Where the time of each of these libraries goes: with one session, and with the least of these
+    numbers of sessions."""
     found = []
     numbers = (1, *sessions[:1])
     with SessionPool(hosts, 0) as pool:

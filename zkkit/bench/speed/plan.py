@@ -97,7 +97,7 @@ class SpeedPlan:
 
     peers: tuple[str, ...]
     sessions: tuple[int, ...]
-    """Of the contended mutex; every kind is measured uncontended besides."""
+    """The numbers of sessions at the contended mutex; every kind is measured uncontended, too."""
     repeats: int
     seconds: float
     seed: int

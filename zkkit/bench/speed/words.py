@@ -142,7 +142,7 @@ def _cpu(results: SpeedResults) -> FigureTable:
 
 
 def _threads(results: SpeedResults) -> FigureTable:
-    """Of the mutex: alone, and with a middling number of sessions."""
+    """The threads at work on a mutex: with one session, and with a middling number of them."""
     mutexes = _mutexes(results, ZKKIT)
     shown = [one.sessions for one in (mutexes[0], *mutexes[1:][len(mutexes[1:]) // 2 :][:1])]
     columns = [
@@ -179,7 +179,7 @@ def layers_name(one: LayerShares) -> str:
 
 
 def _layers(results: SpeedResults) -> FigureTable:
-    """Of the mutex, in runs of their own."""
+    """The layers at work on a mutex, measured in runs of their own."""
     rows = [(layer, *(_layer(results, one, layer) for one in results.layers)) for layer in LAYERS]
     head = ("layer", *map(layers_name, results.layers))
     return FigureTable("Where the time goes, by layer of zkkit", head, rows, LAYERS_LEGEND)

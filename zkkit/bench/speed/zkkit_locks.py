@@ -18,7 +18,7 @@ RACES: dict[str, Callable[[Any, str], Any]] = {
     "read": lambda session, path: zkkit.ReadWriteLock(session, path).read,
     "write": lambda session, path: zkkit.ReadWriteLock(session, path).write,
 }
-"""By kind: what makes, of a session and a path, something to acquire and release."""
+"""What makes something to acquire and release, of a session and a path; by kind."""
 
 connect = partial(zkkit.connect, timeout=BUSY_TIMEOUT)
 close = zkkit.Session.close

@@ -78,7 +78,7 @@ def _unlike(history: ChaosHistory, name: CacheName, tree: Tree) -> Iterator[str]
     if content is not None:
         yield from _differs(str(name), content, "the tree at the end", tree)
     elif not history.processes[name.process].killed:
-        yield f"nobody knows what {name} held at the end"
+        yield f"it is unknown what {name} held at the end"
 
 
 def _differs(one: str, content: Tree, other: str, tree: Tree) -> Iterator[str]:

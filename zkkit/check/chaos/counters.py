@@ -1,7 +1,7 @@
 """What counters promise: each addition counts once.
 
 sum         The counter holds in the end as much as was confirmed; beyond that at most the
-            additions of which nobody knows: whose caller was told so, or was killed before the
+            additions whose outcome is unknown: the caller was told so, or was killed before the
             answer came.
 once        No two confirmed additions gave the same number, and each gave one more than it
             found.
@@ -42,7 +42,7 @@ def doubts(history: ChaosHistory) -> Iterator[str]:
 
 
 def in_doubt(additions: Iterable[Addition]) -> list[Addition]:
-    """Those of which nobody knows whether they counted."""
+    """The additions of which it is unknown whether they counted."""
     return [each for each in additions if each.outcome in (None, "unknown")]
 
 
@@ -50,8 +50,8 @@ def _sum(history: ChaosHistory, counter: str, confirmed: int, doubtful: int) -> 
     held = history.counted.get(counter)
     if held is not None and not confirmed <= held <= confirmed + doubtful:
         yield (
-            f"{counter} holds {held:,} in the end: {confirmed:,} additions were confirmed, and of "
-            f"{doubtful:,} nobody knows"
+            f"{counter} holds {held:,} in the end: {confirmed:,} additions were confirmed, and "
+            f"{doubtful:,} are unknown"
         )
 
 

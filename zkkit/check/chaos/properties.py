@@ -131,7 +131,7 @@ def overlaps(history: ChaosHistory) -> Iterator[str]:
 
 
 def _spans(history: ChaosHistory) -> dict[str, list[_Span]]:
-    """By path, in the order of their beginnings."""
+    """The spans on each path, in the order in which they began."""
     found: dict[str, list[_Span]] = defaultdict(list)
     for grant in history.grants.values():
         end = _valid_until(history, grant)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...errors import NoNode
 from ...paths import join, split
 from ...steps import Check, Children, Create, Data, Exists, Get, Multi, Node, Request, Script, Set
-from ..shared import answer, delete_surely, read_all
+from ..shared import answer, delete_surely, read_all, there
 
 READY = "ready"
 """The child by which Curator's members say that all have come. It is no member."""
@@ -133,7 +133,7 @@ class ByReady(BarrierLayout):
 
     def inside(self, opened_by: str) -> Script[list[str]]:
         (names,) = yield from read_all(Children(self.path))
-        return [] if isinstance(names, NoNode) else sorted({*answer(names)} - {READY})
+        return sorted({*(there(names) or ())} - {READY})
 
     def last_out(self) -> Script[None]:
         return delete_surely(join(self.path, READY), outlives_session=True)

@@ -34,10 +34,10 @@ from ...paths import split, validate
 from ...scripting import S, script
 from ...steps import Children, Fire, Get, Script, Sync
 from ..arguments import check_choice
-from ..shared import read_all, until_answered
+from ..shared import read_all, there, until_answered
 from .base import ToldOfConnection
 from .content import CacheEvent, EventKind
-from .reading import below, is_cut_off, next_fires, read_many, read_or_await, there
+from .reading import below, is_cut_off, next_fires, read_many, read_or_await
 
 StartMode = Literal["normal", "build_initial", "post_initialized"]
 _MODES: tuple[StartMode, ...] = ("normal", "build_initial", "post_initialized")

@@ -25,10 +25,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import NoNode
 from ...scripting import S
 from ...steps import Children, Exists, Script, Sync
-from ..shared import answer, read_all, until_answered
+from ..shared import read_all, there, until_answered
 from .following import Following
 
 
@@ -40,8 +39,8 @@ class ChildrenWatch(Following[S, tuple[str, ...]]):
     def _look(self, *first: Sync) -> Script[tuple[str, ...]]:
         while True:
             *_, names = yield from read_all(*first, Children(self.path, watch=True))
-            if not isinstance(names, NoNode):
-                return tuple(sorted(answer(names)))
+            if there(names) is not None:
+                return tuple(sorted(names))
             if (yield from until_answered(Exists(self.path, watch=True))) is None:
                 return ()
 

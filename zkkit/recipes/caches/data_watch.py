@@ -31,10 +31,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...errors import NoNode
 from ...scripting import S
 from ...steps import Exists, Get, Script, Stat, Sync
-from ..shared import answer, read_all
+from ..shared import answer, read_all, there
 from .following import Following
 
 
@@ -55,9 +54,9 @@ class DataWatch(Following[S, Seen]):
             # Exists: it sets its watch also where there is no node yet.
             seen = yield from read_all(*first, Exists(self.path, watch=True), Get(self.path))
             stat, found = seen[-2:]
-            if isinstance(found, NoNode):
+            if there(found) is None:
                 return Seen()
-            if answer(stat) is not None and stat.czxid == answer(found).stat.czxid:
+            if answer(stat) is not None and stat.czxid == found.stat.czxid:
                 return Seen(*found)
             # It came, or was replaced, between the two: the watch has fired, or is about to.
 

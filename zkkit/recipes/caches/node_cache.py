@@ -21,10 +21,10 @@ from __future__ import annotations
 from ...scripting import S, script
 from ...steps import Get, Script, Sync
 from ..arguments import check_flag
-from ..shared import read_all, until_answered
+from ..shared import read_all, there, until_answered
 from .base import CacheBase
 from .content import CacheEvent, EventKind
-from .reading import next_fires, read_or_await, there
+from .reading import next_fires, read_or_await
 
 
 class NodeCache(CacheBase[S]):

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import NoNode
 from ...paths import join
 from ...steps import Children, Exists, Fire, FireKind, Get, Request, Script, Stat
-from ..shared import answer, read_all
+from ..shared import answer, read_all, there
 
 
 class OneShots:
@@ -75,7 +75,6 @@ class OneShots:
 
 
 def _stat(found: Any) -> Stat | None:
-    if found is None or isinstance(found, NoNode):
-        return None
-    stat: Stat = getattr(answer(found), "stat", found)
+    seen = there(found)
+    stat: Stat | None = getattr(seen, "stat", seen)
     return stat

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...errors import NoAuth, NoNode
 from ...paths import join
 from ...steps import Exists, Fire, FireKind, Heard, Request, Script, Wait
-from ..shared import answer, read_all, until_answered
+from ..shared import read_all, there, until_answered
 
 R = TypeVar("R")
 
@@ -26,16 +26,11 @@ def read_many(requests: Sequence[Request[Any]]) -> Script[list[Any]]:
     found: list[Any] = []
     for first in range(0, len(requests), FLIGHT):
         outcomes = yield from read_all(*requests[first : first + FLIGHT])
-        found += [None if isinstance(each, _HIDDEN) else answer(each) for each in outcomes]
+        found += [there(each, _HIDDEN) for each in outcomes]
     return found
 
 
 _HIDDEN = (NoNode, NoAuth)
-
-
-def there(outcome: Any) -> Any:
-    """What a read of a settled flight gave, or None if there is no node; raises other errors."""
-    return None if isinstance(outcome, NoNode) else answer(outcome)
 
 
 def read_or_await(read: Request[R]) -> Script[R | None]:

@@ -63,7 +63,7 @@ from ...steps import (
     Set,
     Sync,
 )
-from ..shared import answer, begin_again, create_or_there, read_all, until_answered
+from ..shared import begin_again, create_or_there, read_all, there, until_answered
 
 
 def look(path: str) -> Script[Data | None]:
@@ -189,7 +189,7 @@ def _send(path: str, write: Create | Set, receipt: str) -> Script[int]:
             return left.mzxid  # type: ignore[no-any-return]
         except ConnectionLost:
             _, left = yield from read_all(Sync(path), Get(receipt))
-            if not isinstance(left, NoNode) and answer(left).data == guid:
+            if there(left) is not None and left.data == guid:
                 return left.stat.mzxid  # type: ignore[no-any-return]
         except MultiFailed as refused:
             if refused.index == 1 and isinstance(refused.error, NoNode):

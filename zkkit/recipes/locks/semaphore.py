@@ -21,6 +21,10 @@ several leases all at once or not at all; nothing left behind by a lost reply, a
 or a crash. Whoever has a lease may return it, in whatever thread or task. With a limit above one
 there is no fencing: two holders are meant to overlap, and a lease has no `token`.
 
+Where to read on: `acquire` below is run by owned.py (who holds what, beginning again), which calls
+`_contend` and so `take_leases`, the loop. The nodes are made in leases.py, by the scripts in
+../shared.py.
+
 Cost: 4 flights for an uncontended acquire and release, of which the acquire waits for 2; after one
 that met nobody 3 and 1.
 """

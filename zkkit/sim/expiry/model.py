@@ -43,7 +43,7 @@ class ClockModel:
     timeout: int = 5
     half_tick: int = 1
     late: int = 0
-    """By how much a leader's ping may be late."""
+    """How late a leader's ping may be."""
     gap: int = 2
     """How long the client waits after the answer to a beat before the next one."""
     grace: int = 0
@@ -277,8 +277,8 @@ class Model:
         return state._replace(down=(*state.down, ANSWER))
 
     def _on_ping(self, state: State) -> State:
-        """Of many pings in a row two are enough: one to take what the follower has noted before,
-        one for the client's next request, of which there is no other before its answer."""
+        """Two of many pings in a row are enough: one to take what the follower has noted before,
+        one for the client's next request; there is no other request before its answer."""
         more = state.down[-2:] != (PING, PING)
         return state._replace(pinged=0, down=(*state.down, PING) if more else state.down)
 

@@ -41,7 +41,7 @@ class At(NamedTuple):
 
 
 class Holding(At):
-    """Told that it has it, works, and says that it gives it back."""
+    """It says that it has it, works, and says that it gives it back."""
 
     began: ClassVar[Word] = "acquired"
     over: ClassVar[Word] = "released"

@@ -91,7 +91,8 @@ def of_an_election(*, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
 def _of_holders(
     places: int, fails: Errors, left: NothingLeft | None = None
 ) -> tuple[Property, ...]:
-    """Of those who hold and work. Where several hold, one may still watch when it is granted."""
+    """The properties of those who hold and work. Where several hold, one may still watch when it is
+    granted."""
     left = left or NothingLeft(while_holding=False)
     return (WorksWhileItHolds(), *_of_leaders(places, fails, left), SomebodyIsGranted())
 
