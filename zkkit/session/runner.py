@@ -54,7 +54,7 @@ class Runner:
             employ,
             self._report,
             self.fly,
-            flush=lambda: self._transport.flush(),
+            flush=transport.flush,
             ended=lambda run: self._watches.left(run, run.watches),
             instant={
                 SessionId: lambda run, step: self.session_id,

@@ -86,10 +86,11 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
 
     def _acquire(self, blocking: bool) -> Script[Any]:
         actor = yield from Actor()
-        owned = yield from self.current(actor)
-        if owned is not None and self.reentrant:
-            return (yield from self._reenter(owned))
-        yield from self.forsake(actor)
+        if (yield from self._ownerships()):
+            owned = yield from self.current(actor)
+            if owned is not None and self.reentrant:
+                return (yield from self._reenter(owned))
+            yield from self.forsake(actor)
         hold = yield from self._persevere(lambda: self._contend(blocking))
         if hold is not None:
             yield from self._granted(hold, actor)
