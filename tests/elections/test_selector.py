@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from tests.elections.kinds import SHORT, Duty, lapse
+from tests.elections.kinds import SHORT, Duty, Told, lapse
 from zkkit import LeaderSelector
 from zkkit.errors import AlreadyStarted, NotStarted
 from zkkit.recipes.elections import Participant
@@ -193,6 +193,35 @@ def test_the_proof_lapses(front, duty, open_session, zk_path):
     go.set()
     assert duty.most == 1
     front.call(lambda: selector.close())
+
+
+def test_lost_before_the_function_begins(front, duty, open_session, zk_path):
+    """The thread that is to run it may be slow to begin: if leadership is lost by then, the
+    function is not called at all (testRaceAtStateChanged)."""
+    session = open_session()
+    lost = threading.Event()
+
+    def lose(event):
+        if not lost.is_set():
+            lapse(session)
+            lost.set()
+
+    def held_back(function, name):
+        return platform.spawn(lambda: lost.wait(20) and function(), name)
+
+    if front.name != "asyncio":  # where listeners are called before the task takes its first step
+        engine = session._runner._engine
+        platform = engine._employ_actor.__self__
+        engine._employ_actor = platform._replace(spawn=held_back).employ
+    selector = duty.selector(session, zk_path, auto_requeue=True)
+    told = Told(selector)
+    selector.add_listener(lose)
+    front.call(lambda: selector.start())
+    term = duty.runs(1)
+    told.hears(True, False, True)
+    assert term.valid and not term.stop.is_set() and term.token == selector.leadership.token
+    front.call(lambda: selector.close())
+    assert len(duty.terms) == 1
 
 
 @pytest.mark.parametrize("policy", ["short", pytest.param("long", marks=pytest.mark.slow)])
