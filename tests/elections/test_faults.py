@@ -413,3 +413,21 @@ def test_not_allowed(front, kind, open_session, zk_path, witness, caplog):
         front.call(lambda: latch.wait(timeout=10))
     assert "failed" in caplog.text
     front.call(lambda: latch.close())
+
+
+class Mistaken(LeaderLatch):
+    """A candidate whose script has a bug."""
+
+    def _stand(self):
+        raise RuntimeError("this candidate has a bug")
+        yield
+
+
+def test_a_bug_ends_the_waiting(front, open_session, zk_path, caplog):
+    """Whatever ends a candidate is told to whoever waits for it, also without a deadline."""
+    latch = Mistaken(open_session(), zk_path)
+    front.call(lambda: latch.start())
+    with pytest.raises(RuntimeError, match="has a bug"):
+        front.call(lambda: latch.wait())
+    assert "failed" in caplog.text
+    front.call(lambda: latch.close())

@@ -37,6 +37,16 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise ValueError(f"there is no {name} {value!r}: use one of {', '.join(choices)}")
 
 
+def check_text(name: str, value: object) -> None:
+    """What is to be written into a node as text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is text, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} is text that UTF-8 can write, not {value!r}") from None
+
+
 def checked_data(value: bytes | None, default: bytes) -> bytes:
     """What a recipe is to write into its nodes; None: the default."""
     if value is not None and not isinstance(value, bytes):
