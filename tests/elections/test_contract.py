@@ -305,6 +305,8 @@ def test_the_session_is_closed(front, kind, open_session, zk_path, left_clean):
     assert not lead.valid and not leader.is_leader
     told.hears(False)
     left_clean(zk_path)
+    for latch in (leader, other):
+        front.call(lambda latch=latch: latch.close())
 
 
 def test_a_block(front, open_session, zk_path, left_clean):

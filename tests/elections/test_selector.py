@@ -317,6 +317,7 @@ def test_the_session_is_closed(front, duty, open_session, zk_path, left_clean):
     eventually(lambda: duty.stopped == 1 and duty.running == 0)
     assert term.stop.is_set() and not term.valid
     left_clean(zk_path)
+    front.call(lambda: selector.close())
 
 
 # --- the function ---------------------------------------------------------------------------------

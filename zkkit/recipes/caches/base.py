@@ -87,7 +87,8 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     @property
     def _content(self) -> Storage:
-        return _EMPTY if self._clears and self.state == "closed" else self._storage
+        life = self.session.noted(self)
+        return _EMPTY if self._clears and life is not None and life.closing else self._storage
 
     @property
     def initialized(self) -> bool:
@@ -96,9 +97,11 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     @property
     def state(self) -> State:
-        """latent, started or closed."""
+        """latent, started or closed: by `close`, or with its session."""
         life = self.session.noted(self)
-        return "latent" if life is None else "closed" if life.closing else "started"
+        if life is None:
+            return "latent"
+        return "closed" if life.closing or self.session.state == "closed" else "started"
 
     # --- for the recipes ------------------------------------------------------------------
 
