@@ -108,14 +108,14 @@ class CacheBase(LongLived[S, CacheEvent]):
     def _take(self, seen: Seen, *, silently: bool = False) -> Script[None]:
         """Take over what was read, and tell of it. It takes no time before the change is known."""
         known = yield from self._known()
-        after, events = known.after(seen)
-        if not events:
+        after, events, touched = known.after(seen)
+        if after is known:
             return
         yield from Remember(_Note(self, "known"), after)
         for event in events:
             if event.node is not None and not silently:
                 yield from Mark("cached", event.path, event.node.stat.mzxid, event.kind.value)
-        yield from Call(self._write, events, silently)
+        yield from Call(self._write, events, silently, touched)
 
     def _take_without(self, found: Sequence[str], *, silently: bool = False) -> Script[None]:
         """Everything was looked for, and only this was found: all else is gone."""
@@ -162,7 +162,11 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     # --- where callbacks run --------------------------------------------------------------
 
-    def _write(self, events: Sequence[CacheEvent], silently: bool) -> None:
+    def _write(
+        self, events: Sequence[CacheEvent], silently: bool, touched: Sequence[CachedNode] = ()
+    ) -> None:
+        for node in touched:
+            self._storage.put(node)
         for event in events:
             if event.new is not None:
                 self._storage.put(event.new)
