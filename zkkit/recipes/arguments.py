@@ -70,6 +70,18 @@ def check_callback(name: str, value: object) -> None:
         )
 
 
+def check_methods(name: str, value: object, *methods: str) -> None:
+    """An object of the caller's own, which is to have these methods; its class will not do."""
+    if isinstance(value, type) or not all(callable(getattr(value, each, None)) for each in methods):
+        wanted = ", ".join(f"{each}()" for each in methods)
+        raise ValueError(f"{name} must be an object that has {wanted}, not {value!r}")
+
+
+def check_retry(value: object) -> None:
+    """A policy of zkkit.retry, or one of the caller's own."""
+    check_methods("retry (see zkkit.retry)", value, "delay")
+
+
 def is_awaited(function: object) -> bool:
     """Whether it gives a coroutine. An object that can be called may do so as well."""
     return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))

@@ -23,11 +23,13 @@ from typing import Any, Literal, NamedTuple
 from ...errors import Cancelled, SessionClosed, SessionLost
 from ...scripting import S
 from ...steps import Call, Data, Mark, Recall, Remember, Script, Spawn
-from ..arguments import check_flag
+from ..arguments import check_flag, check_methods
 from ..long_lived import LongLived, log
 from .content import NOTHING, CachedNode, CacheEvent, EventKind, Known, Memory, Seen, Storage
 
 State = Literal["latent", "started", "closed"]
+STORAGE = ("put", "remove", "clear", "get", "children", "nodes", "__len__")
+"""What a storage must have: the methods of the protocol."""
 _EMPTY = Memory()
 
 
@@ -55,6 +57,8 @@ class CacheBase(LongLived[S, CacheEvent]):
         check_flag("data", data)
         check_flag("compressed", compressed)
         check_flag("clear_on_close", clear_on_close)
+        if storage is not None:
+            check_methods("storage", storage, *STORAGE)
         self._keeps_data = data
         self._compressed = compressed
         self._clears = clear_on_close
