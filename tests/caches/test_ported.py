@@ -320,6 +320,33 @@ def test_one_node_rebuilt(open_session, started, witness, zk_path):
         cache.rebuild_node(f"{zk_path}/x/y")
 
 
+class DeletesWhenListed:
+    """Deletes a child when it has been listed, and not yet read."""
+
+    def __init__(self, witness: Any, parent: str, name: str) -> None:
+        self._witness, self._parent, self._child = witness, parent, f"{parent}/{name}"
+        self.deleted = False
+
+    def step(self, event: Any) -> None:
+        if (event.kind, event.path, self.deleted) == ("Children", self._parent, False):
+            self.deleted = True
+            self._witness.delete(self._child)
+
+
+@over(CACHE, TREE, CHILDREN)
+def test_a_child_goes_before_it_is_read(kind, open_session, started, witness, zk_path, agrees):
+    """It is initialized all the same (CURATOR-476, testInitializedEvenIfChildDeleted)."""
+    for name in "ab":
+        witness.create(f"{zk_path}/{name}", b"", makepath=True)
+    options = {"start_mode": "post_initialized"} if kind is CHILDREN else {}
+    told = Told(kind.make(session := open_session(), zk_path, **options))
+    session.hooks.add(deletes := DeletesWhenListed(witness, zk_path, "a"))
+    cache = started(told.cache)
+    eventually(lambda: ("initialized", "") in told.short)
+    assert deletes.deleted and ("created", "/a") not in told.short
+    agrees(kind, cache)
+
+
 def test_removed_and_added(open_session, started, witness, zk_path):
     """One goes while another comes: both are told, and each once (testIssue27)."""
     for name in "abc":

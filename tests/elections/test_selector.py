@@ -264,6 +264,80 @@ def test_our_node_is_removed(front, duty, open_session, zk_path, witness):
     front.call(lambda: selector.close())
 
 
+@pytest.mark.front("threads")
+@pytest.mark.concurrent
+@pytest.mark.parametrize("op", ["create", "children", "get", "delete"])
+def test_a_lost_reply(front, duty, op, zk_proxy, zk_path, witness, contenders, left_clean):
+    """Of each request: one node, the function once at a time, and nothing is left."""
+    witness.create(zk_path)
+    with front.session(zk_proxy.hosts, timeout=10.0) as session:
+        selector = duty.selector(session, zk_path)
+        lost = zk_proxy.lose_reply(op)
+        front.call(lambda: selector.start())
+        term = duty.runs(1)
+        assert [term.path] == [f"{zk_path}/{name}" for name in contenders(zk_path)]
+        duty.go.set()
+        assert lost.wait(20)
+        left_clean(zk_path)
+        front.call(lambda: selector.close())
+        assert duty.most == 1 and len(duty.terms) == 1
+
+
+# --- servers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.front("threads")
+def test_a_server_is_killed_then_the_leader_closes(
+    front, duty, zk_ensemble, zk_hosts, zk_path, left_clean
+):
+    """While all look for another server: the next one leads when they have found one
+    (testKillServerThenCloseShouldElectNewLeader)."""
+    sessions = [front.connect(zk_hosts, timeout=10.0) for _ in range(2)]
+    first, second = (duty.selector(session, zk_path) for session in sessions)
+    front.call(lambda: first.start())
+    duty.runs(1)
+    front.call(lambda: second.start())
+    eventually(lambda: len(front.call(lambda: second.participants())) == 2)
+    killed = zk_ensemble.leader()
+    try:
+        zk_ensemble.kill(killed)
+        front.call(lambda: first.close())
+        assert duty.runs(2)._recipe is second
+        assert duty.most == 1
+    finally:
+        zk_ensemble.restart(killed)
+    front.call(lambda: second.close())
+    left_clean(zk_path)
+    for session in sessions:
+        front.close(session)
+
+
+@pytest.mark.slow
+@pytest.mark.front("threads")
+@pytest.mark.parametrize("lost", [False, True])
+def test_all_servers_are_restarted(front, duty, lost, zk_ensemble, zk_hosts, zk_path, left_clean):
+    """At once, or when the session is lost already: the function runs in the end, in a term that is
+    valid, and never twice at once (LeaderSelectorCluster's testRestart, testLostRestart)."""
+    with front.session(zk_hosts, timeout=SHORT) as session:
+        selector = duty.selector(session, zk_path, auto_requeue=True)
+        front.call(lambda: selector.start())
+        term = duty.runs(1)
+        try:
+            for node in zk_ensemble.nodes:
+                zk_ensemble.kill(node)
+            if lost:
+                eventually(lambda: session.state == "lost")
+                assert term.stop.is_set() and not term.valid
+        finally:
+            for node in zk_ensemble.nodes:
+                zk_ensemble.restart(node)
+        eventually(lambda: duty.terms[-1].valid)
+        assert duty.most == 1
+        front.call(lambda: selector.close())
+        left_clean(zk_path)
+
+
 # --- closing ------------------------------------------------------------------------------------
 
 
