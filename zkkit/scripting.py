@@ -26,6 +26,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Hashable
+from contextlib import suppress
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -38,7 +39,7 @@ from typing import (
 )
 
 from . import paths
-from .errors import NotASession, NotAStep, TimedOut, WrongWith
+from .errors import NotASession, NotAStep, SessionClosed, TimedOut, WrongWith
 from .retry import RetryPolicy
 from .steps import Script, Step, Within
 
@@ -61,6 +62,11 @@ class AnySession(ABC):
     """How often recipes begin again."""
     node_data: bytes
     """What recipes write into their nodes unless told otherwise."""
+
+    @property
+    @abstractmethod
+    def state(self) -> str:
+        """connecting, connected, suspended, lost or closed."""
 
     @abstractmethod
     def run_script(
@@ -241,6 +247,21 @@ class script(Generic[P, R_co]):
 
     def _timeout(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float | None:
         return None
+
+
+class closing_script(script[P, None]):
+    """A script that ends something which ends with its session as well: if that is closed, there is
+    nothing left to do."""
+
+    def run(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if isinstance(owner.session, Awaiting):
+            return self._run_awaited(owner, args, kwargs)
+        with suppress(SessionClosed):
+            super().run(owner, args, kwargs)
+
+    async def _run_awaited(self, *called: Any) -> None:
+        with suppress(SessionClosed):
+            await super().run(*called)
 
 
 class _TimedScript(script[P, R_co]):

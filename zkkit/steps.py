@@ -421,7 +421,8 @@ class Employment(NamedTuple):
 class Employ(Step[None]):
     """Let user code run as an actor of its own: in a thread or greenlet, or on asyncio as a task.
     It may take as long as it likes; nobody waits for it. It is called as `function(stop, *args)`,
-    where `stop` is an event (`is_set`, `wait`) that is set when it is dismissed.
+    where `stop` is an event (`is_set`, `wait`) that is set when it is dismissed; if that is so
+    before it has begun it is not called.
 
     The table has an `Employment` under `key` from now on, so that `Recall(key, watch=True)` tells
     when it has ended. Forget it then: `Remember(key, None)`. What it raises is logged. It outlives

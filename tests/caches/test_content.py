@@ -9,15 +9,15 @@ from zkkit.recipes.caches.content import NOTHING, CachedNode, EventKind, Known, 
 from zkkit.steps import Stat
 
 
-def node(path: str, czxid: int, mzxid: int = 0, data: bytes = b"", version: int = 0) -> CachedNode:
-    mzxid = mzxid or czxid
-    return CachedNode(path, data, Stat(czxid, mzxid, 0, 0, version, 0, 0, 0, len(data), 0, czxid))
+def node(path: str, czxid: int, mzxid: int = 0, pzxid: int = 0, **stat: int) -> CachedNode:
+    known = Stat(czxid, mzxid or czxid, 0, 0, 0, 0, 0, 0, 0, 0, pzxid or czxid)
+    return CachedNode(path, b"", known._replace(**stat))
 
 
 def after(known: Known, *seen: CachedNode | str) -> tuple[Known, list[tuple[str, str]]]:
     """What is known when these were read (a path: nothing was there), and what is told."""
     read = {each if isinstance(each, str) else each.path: each for each in seen}
-    known, events = known.after({p: None if isinstance(n, str) else n for p, n in read.items()})
+    known, events, _ = known.after({p: None if isinstance(n, str) else n for p, n in read.items()})
     return known, [(event.kind.value, event.path) for event in events]
 
 
@@ -36,6 +36,20 @@ def test_nothing_new():
     for old in (node("/a", 5, 7), node("/a", 5, 6), node("/a", 3, 4)):
         assert after(known, old) == (known, [])
     assert after(NOTHING, "/a") == (NOTHING, [])
+
+
+def test_a_newer_stat():
+    """What its children or its ACL have changed is taken over and not told, and never goes back."""
+    known, _ = after(NOTHING, first := node("/a", 5, 7))
+    for newer in (
+        node("/a", 5, 7, 8, cversion=1, children=1),
+        node("/a", 5, 7, 9, cversion=2),
+        node("/a", 5, 7, 9, cversion=2, aversion=1),
+    ):
+        known, events, touched = known.after({"/a": newer})
+        assert (known.nodes, events, touched) == ({"/a": newer}, [], [newer])
+        assert known.after({"/a": first}) == (known, [], [])
+        first = newer
 
 
 def test_another_czxid_is_another_node():
@@ -69,7 +83,7 @@ def test_it_is_never_changed():
 
 
 PATHS = st.sampled_from(["/a", "/a/b", "/c"])
-ZXIDS = st.tuples(st.integers(1, 8), st.integers(0, 3))
+ZXIDS = st.tuples(st.integers(1, 8), st.integers(0, 3), st.integers(0, 3))
 READ = st.dictionaries(PATHS, st.none() | ZXIDS, max_size=3)
 
 
@@ -78,8 +92,12 @@ def test_events_add_up(reads):
     """Each event follows from the ones before; a node's zxids only grow while it is there."""
     known, total, memory = NOTHING, {}, Memory()
     for read in reads:
-        seen = {p: node(p, c[0], c[0] + c[1]) if c else None for p, c in read.items()}
-        known, events = known.after(seen)
+        seen = {p: node(p, c[0], c[0] + c[1], c[0] + c[2]) if c else None for p, c in read.items()}
+        known, events, touched = known.after(seen)
+        for each in touched:
+            assert total[each.path].stat < each.stat
+            total[each.path] = each
+            memory.put(each)
         for event in events:
             assert total.get(event.path) == event.old
             if event.kind is EventKind.CHANGED:

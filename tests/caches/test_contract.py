@@ -199,10 +199,13 @@ def test_it_ends_with_its_session(kind, front, open_session, witness, zk_path, l
     cache = kind.make(session, zk_path)
     front.call(lambda: cache.start())
     eventually(lambda: cache.initialized)
+    assert cache.state == "started"
     front.close(session)
     witness.delete(zk_path, recursive=True)
     left_clean(zk_path)
-    assert len(cache) == 2
+    assert cache.state == "closed" and len(cache) == 2
+    front.call(lambda: cache.close())
+    assert cache.state == "closed" and len(cache) == 2
 
 
 @pytest.mark.front("threads")

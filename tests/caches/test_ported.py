@@ -12,12 +12,13 @@ import random
 from typing import Any
 
 import pytest
+from kazoo.security import OPEN_ACL_UNSAFE
 
 from tests.caches.kinds import ALL, CACHE, CHILDREN, NODE, TREE, Told, content, over, tree
 from zkkit import Cache, CacheListener, ChildrenCache, NodeCache, TreeCache
 from zkkit.errors import NotStarted, Unimplemented
 from zkkit.recipes.caches.content import Memory
-from zkkit.steps import Children, Get
+from zkkit.steps import Children, Get, Stat
 from zkkit.testing import eventually, throughout
 
 pytestmark = pytest.mark.front("threads")  # what differs between fronts is in the contract
@@ -155,6 +156,52 @@ def test_told_only_if_the_data_differ(open_session, started, witness, zk_path):
     eventually(lambda: told.changes[1:] == [("changed", "")])
 
 
+def test_what_was_not_told(open_session, started, witness, zk_path):
+    """Of a NodeCache events add up by the data: the next one follows from the node as it is in the
+    cache, whose version nobody was told."""
+    witness.create(zk_path, b"1")
+    told = Told(NodeCache(open_session(), zk_path))
+    cache = started(told.cache)
+    eventually(lambda: cache.initialized)
+    witness.set(zk_path, b"1")
+    eventually(lambda: cache.get().stat.version == 1)
+    witness.set(zk_path, b"2")
+    eventually(lambda: len(told.events) == 3)
+    created, _, changed = told.events
+    assert (created.new.stat.version, changed.old.stat.version) == (0, 1)
+    assert created.new.data == changed.old.data and cache.get() == changed.new
+
+
+@over(*ALL)
+def test_the_stat_follows(kind, open_session, started, witness, zk_proxy, zk_path):
+    """What children and ACLs leave in a node's stat is there after its next read, and no event
+    tells of it."""
+    path = f"{zk_path}/x" if kind is CHILDREN else zk_path
+    witness.create(path, b"", makepath=True)
+    told = Told(kind.make(open_session(zk_proxy.hosts, timeout=20.0), zk_path))
+    cache = started(told.cache)
+    eventually(lambda: cache.initialized)
+    for again in (
+        lambda: witness.create(f"{path}/below", b""),
+        lambda: witness.set_acls(path, OPEN_ACL_UNSAFE),
+        lambda: witness.delete(f"{path}/below"),
+    ):
+        again()
+        zk_proxy.drop()  # so it reads everything again
+        eventually(lambda: cache.get(path).stat == Stat(*witness.get(path)[1]))
+    assert {name for name, below in told.changes if below == path.removeprefix(zk_path)} == {
+        "created"
+    }
+    if kind in (NODE, CHILDREN):
+        witness.create(f"{path}/below", b"")
+        cache.rebuild()
+        assert cache.get(path).stat.children == 1
+    if kind is CHILDREN:
+        witness.create(f"{path}/more", b"")
+        cache.refresh(forced=True)
+        assert cache.get(path).stat.children == 2
+
+
 @over(NODE, CHILDREN)
 def test_built_before_it_starts(kind, front, open_session, started, witness, zk_path):
     """Everything is there when `start` returns, and nobody is told of it; of what comes, they are.
@@ -271,6 +318,33 @@ def test_one_node_rebuilt(open_session, started, witness, zk_path):
         assert cache.get(f"{zk_path}/x").data == b"%d" % number
     with pytest.raises(ValueError, match="is not a child of"):
         cache.rebuild_node(f"{zk_path}/x/y")
+
+
+class DeletesWhenListed:
+    """Deletes a child when it has been listed, and not yet read."""
+
+    def __init__(self, witness: Any, parent: str, name: str) -> None:
+        self._witness, self._parent, self._child = witness, parent, f"{parent}/{name}"
+        self.deleted = False
+
+    def step(self, event: Any) -> None:
+        if (event.kind, event.path, self.deleted) == ("Children", self._parent, False):
+            self.deleted = True
+            self._witness.delete(self._child)
+
+
+@over(CACHE, TREE, CHILDREN)
+def test_a_child_goes_before_it_is_read(kind, open_session, started, witness, zk_path, agrees):
+    """It is initialized all the same (CURATOR-476, testInitializedEvenIfChildDeleted)."""
+    for name in "ab":
+        witness.create(f"{zk_path}/{name}", b"", makepath=True)
+    options = {"start_mode": "post_initialized"} if kind is CHILDREN else {}
+    told = Told(kind.make(session := open_session(), zk_path, **options))
+    session.hooks.add(deletes := DeletesWhenListed(witness, zk_path, "a"))
+    cache = started(told.cache)
+    eventually(lambda: ("initialized", "") in told.short)
+    assert deletes.deleted and ("created", "/a") not in told.short
+    agrees(kind, cache)
 
 
 def test_removed_and_added(open_session, started, witness, zk_path):

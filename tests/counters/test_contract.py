@@ -113,6 +113,42 @@ def test_corrupted(front, open_session, zk_path, witness):
 
 
 @pytest.mark.front("threads")
+def test_digits_are_not_guessed_at(front, open_session, zk_path, witness):
+    """Python reads more as a number than kazoo ever writes: that is reported."""
+    session = open_session()
+    whole = AtomicLong(session, zk_path, layout="kazoo")
+    decimal = AtomicFloat(session, zk_path)
+    witness.create(zk_path)
+    for kazoos, wrong in (
+        (whole, (b" 1_0 ", b"+1", b"1\n", b"1.0", "\u0661".encode(), b"9" * 5000)),
+        (decimal, (b" 1.0", b"1_0.0", b"nan", b"-inf", b"1e+999", b".5", b"1.", b"9" * 5000)),
+    ):
+        for data in wrong:
+            witness.set(zk_path, data)
+            with pytest.raises(CorruptData, match=f"{zk_path} holds b'"):
+                kazoos.get()
+    for value in (0.0, -2.5, 1e22, 1.5e-07, -1e300):
+        witness.set(zk_path, repr(value).encode())
+        assert decimal.get() == value
+
+
+@pytest.mark.front("threads")
+def test_digits_used_up(front, open_session, zk_path):
+    """What cannot be written as digits, or is not finite, is refused as well."""
+    session = open_session()
+    whole = AtomicLong(session, zk_path, layout="kazoo")
+    whole.force_set(largest := 10**4300 - 1)
+    with pytest.raises(CounterUsedUp, match="cannot hold one of more digits"):
+        whole.increment()
+    assert whole.get() == largest
+    decimal = AtomicFloat(session, zk_path)
+    decimal.force_set(1.7e308)
+    with pytest.raises(CounterUsedUp, match="cannot hold inf"):
+        decimal.add(1.7e308)
+    assert decimal.get() == 1.7e308
+
+
+@pytest.mark.front("threads")
 def test_used_up(front, open_session, zk_path, witness):
     """A number that its node cannot hold is refused: Java's would go on at the other end."""
     counter = AtomicInt(open_session(), zk_path)

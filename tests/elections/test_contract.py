@@ -6,12 +6,13 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+from functools import partial
 
 import pytest
 
 from tests.elections.kinds import HERD, LATCH, Told, every_kind, leads, over, stand
 from tests.support.rooms import Room
-from zkkit import LeaderLatch
+from zkkit import HerdElection, LeaderLatch, LeaderSelector
 from zkkit.errors import (
     AlreadyStarted,
     InvalidPath,
@@ -304,6 +305,8 @@ def test_the_session_is_closed(front, kind, open_session, zk_path, left_clean):
     assert not lead.valid and not leader.is_leader
     told.hears(False)
     left_clean(zk_path)
+    for latch in (leader, other):
+        front.call(lambda latch=latch: latch.close())
 
 
 def test_a_block(front, open_session, zk_path, left_clean):
@@ -324,8 +327,10 @@ def test_arguments(front, open_session, zk_path):
         LeaderLatch(session, zk_path, error_policy="never")
     with pytest.raises(ValueError, match="close mode 'loud'"):
         LeaderLatch(session, zk_path, close_mode="loud")
-    with pytest.raises(ValueError, match="is text"):
-        LeaderLatch(session, zk_path, id=b"bytes")
+    for make in (LeaderLatch, HerdElection, partial(LeaderSelector, function=print)):
+        for id, says in ((b"bytes", "not b.bytes"), ("\ud800", "UTF-8")):
+            with pytest.raises(ValueError, match=f"the id of a candidate is text.*{says}"):
+                make(session, zk_path, id=id)
 
 
 @over(LATCH, HERD)

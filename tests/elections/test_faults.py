@@ -181,8 +181,7 @@ def test_the_one_ahead_goes_while_we_are_cut_off(
 
 
 def test_cut_off_when_it_starts(front, zk_proxy, zk_path):
-    """It is elected as soon as there is a server (testNoServerAtStart); closing it before that is
-    no trouble (testProperCloseWithoutConnectionEstablished)."""
+    """It is elected as soon as there is a server (testNoServerAtStart)."""
     with front.session(zk_proxy.hosts, timeout=20.0) as session:
         zk_proxy.cut()
         eventually(lambda: session.state == "suspended")
@@ -191,6 +190,26 @@ def test_cut_off_when_it_starts(front, zk_proxy, zk_path):
         assert front.call(lambda: latch.wait(timeout=0.2)) is None
         zk_proxy.mend()
         assert leads(front, latch).valid
+
+
+@pytest.mark.slow
+@every_kind
+def test_closed_while_cut_off(front, kind, zk_proxy, zk_path, witness, clock, left_clean):
+    """Its create may have arrived: `close` waits until it is undone, or its session is over, and
+    nothing is left (testProperCloseWithoutConnectionEstablished)."""
+    witness.create(zk_path)
+    with front.session(zk_proxy.hosts, timeout=SHORT) as session:
+        zk_proxy.cut()
+        eventually(lambda: session.state == "suspended")
+        latch = kind.make(session, zk_path)
+        front.call(lambda: latch.start())
+        began = clock()
+        front.call(lambda: latch.close())
+        assert clock() - began < SHORT + 3.0
+        zk_proxy.mend()
+        eventually(lambda: session.state == "connected")
+        assert session.standing() == [] and not latch.is_leader
+        left_clean(zk_path)
 
 
 # --- a lost reply, a close in between -------------------------------------------------------------
@@ -366,11 +385,12 @@ def test_the_servers_leader_is_killed(front, zk_ensemble, zk_hosts, zk_path, lef
     (TestLeaderLatchCluster.testInCluster)."""
     sessions = [front.connect(zk_hosts, timeout=10.0) for _ in range(3)]
     latches = [stand(front, LeaderLatch(session, zk_path)) for session in sessions]
-    leads(front, latches[0])
+    first = leads(front, latches[0])
     killed = zk_ensemble.leader()
     try:
-        zk_ensemble.kill(killed)
-        eventually(lambda: sum(each.is_leader for each in latches) == 1)
+        zk_ensemble.kill(killed)  # which breaks every connection: the first one leads no more
+        eventually(lambda: any(each.leadership not in (None, first) for each in latches))
+        assert not first.valid
         throughout(lambda: sum(each.is_leader for each in latches) <= 1, 0.5)
     finally:
         zk_ensemble.restart(killed)
@@ -411,5 +431,23 @@ def test_not_allowed(front, kind, open_session, zk_path, witness, caplog):
     front.call(lambda: latch.start())
     with pytest.raises(NoAuth, match=zk_path):
         front.call(lambda: latch.wait(timeout=10))
+    assert "failed" in caplog.text
+    front.call(lambda: latch.close())
+
+
+class Mistaken(LeaderLatch):
+    """A candidate whose script has a bug."""
+
+    def _stand(self):
+        raise RuntimeError("this candidate has a bug")
+        yield
+
+
+def test_a_bug_ends_the_waiting(front, open_session, zk_path, caplog):
+    """Whatever ends a candidate is told to whoever waits for it, also without a deadline."""
+    latch = Mistaken(open_session(), zk_path)
+    front.call(lambda: latch.start())
+    with pytest.raises(RuntimeError, match="has a bug"):
+        front.call(lambda: latch.wait())
     assert "failed" in caplog.text
     front.call(lambda: latch.close())

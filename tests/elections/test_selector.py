@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from tests.elections.kinds import SHORT, Duty, lapse
+from tests.elections.kinds import SHORT, Duty, Told, lapse
 from zkkit import LeaderSelector
 from zkkit.errors import AlreadyStarted, NotStarted
 from zkkit.recipes.elections import Participant
@@ -195,6 +195,35 @@ def test_the_proof_lapses(front, duty, open_session, zk_path):
     front.call(lambda: selector.close())
 
 
+def test_lost_before_the_function_begins(front, duty, open_session, zk_path):
+    """The thread that is to run it may be slow to begin: if leadership is lost by then, the
+    function is not called at all (testRaceAtStateChanged)."""
+    session = open_session()
+    lost = threading.Event()
+
+    def lose(event):
+        if not lost.is_set():
+            lapse(session)
+            lost.set()
+
+    def held_back(function, name):
+        return platform.spawn(lambda: lost.wait(20) and function(), name)
+
+    if front.name != "asyncio":  # where listeners are called before the task takes its first step
+        engine = session._runner._engine
+        platform = engine._employ_actor.__self__
+        engine._employ_actor = platform._replace(spawn=held_back).employ
+    selector = duty.selector(session, zk_path, auto_requeue=True)
+    told = Told(selector)
+    selector.add_listener(lose)
+    front.call(lambda: selector.start())
+    term = duty.runs(1)
+    told.hears(True, False, True)
+    assert term.valid and not term.stop.is_set() and term.token == selector.leadership.token
+    front.call(lambda: selector.close())
+    assert len(duty.terms) == 1
+
+
 @pytest.mark.parametrize("policy", ["short", pytest.param("long", marks=pytest.mark.slow)])
 def test_a_broken_connection(front, duty, policy, zk_proxy, zk_path):
     """A short break stops nothing; one for longer than the session does, by our own clock
@@ -233,6 +262,80 @@ def test_our_node_is_removed(front, duty, open_session, zk_path, witness):
     eventually(lambda: duty.stopped == 1)
     assert lost.wait(5) and not term.valid and not selector.is_leader
     front.call(lambda: selector.close())
+
+
+@pytest.mark.front("threads")
+@pytest.mark.concurrent
+@pytest.mark.parametrize("op", ["create", "children", "get", "delete"])
+def test_a_lost_reply(front, duty, op, zk_proxy, zk_path, witness, contenders, left_clean):
+    """Of each request: one node, the function once at a time, and nothing is left."""
+    witness.create(zk_path)
+    with front.session(zk_proxy.hosts, timeout=10.0) as session:
+        selector = duty.selector(session, zk_path)
+        lost = zk_proxy.lose_reply(op)
+        front.call(lambda: selector.start())
+        term = duty.runs(1)
+        assert [term.path] == [f"{zk_path}/{name}" for name in contenders(zk_path)]
+        duty.go.set()
+        assert lost.wait(20)
+        left_clean(zk_path)
+        front.call(lambda: selector.close())
+        assert duty.most == 1 and len(duty.terms) == 1
+
+
+# --- servers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.front("threads")
+def test_a_server_is_killed_then_the_leader_closes(
+    front, duty, zk_ensemble, zk_hosts, zk_path, left_clean
+):
+    """While all look for another server: the next one leads when they have found one
+    (testKillServerThenCloseShouldElectNewLeader)."""
+    sessions = [front.connect(zk_hosts, timeout=10.0) for _ in range(2)]
+    first, second = (duty.selector(session, zk_path) for session in sessions)
+    front.call(lambda: first.start())
+    duty.runs(1)
+    front.call(lambda: second.start())
+    eventually(lambda: len(front.call(lambda: second.participants())) == 2)
+    killed = zk_ensemble.leader()
+    try:
+        zk_ensemble.kill(killed)
+        front.call(lambda: first.close())
+        assert duty.runs(2)._recipe is second
+        assert duty.most == 1
+    finally:
+        zk_ensemble.restart(killed)
+    front.call(lambda: second.close())
+    left_clean(zk_path)
+    for session in sessions:
+        front.close(session)
+
+
+@pytest.mark.slow
+@pytest.mark.front("threads")
+@pytest.mark.parametrize("lost", [False, True])
+def test_all_servers_are_restarted(front, duty, lost, zk_ensemble, zk_hosts, zk_path, left_clean):
+    """At once, or when the session is lost already: the function runs in the end, in a term that is
+    valid, and never twice at once (LeaderSelectorCluster's testRestart, testLostRestart)."""
+    with front.session(zk_hosts, timeout=SHORT) as session:
+        selector = duty.selector(session, zk_path, auto_requeue=True)
+        front.call(lambda: selector.start())
+        term = duty.runs(1)
+        try:
+            for node in zk_ensemble.nodes:
+                zk_ensemble.kill(node)
+            if lost:
+                eventually(lambda: session.state == "lost")
+                assert term.stop.is_set() and not term.valid
+        finally:
+            for node in zk_ensemble.nodes:
+                zk_ensemble.restart(node)
+        eventually(lambda: duty.terms[-1].valid)
+        assert duty.most == 1
+        front.call(lambda: selector.close())
+        left_clean(zk_path)
 
 
 # --- closing ------------------------------------------------------------------------------------
@@ -288,6 +391,7 @@ def test_the_session_is_closed(front, duty, open_session, zk_path, left_clean):
     eventually(lambda: duty.stopped == 1 and duty.running == 0)
     assert term.stop.is_set() and not term.valid
     left_clean(zk_path)
+    front.call(lambda: selector.close())
 
 
 # --- the function ---------------------------------------------------------------------------------

@@ -169,12 +169,28 @@ def test_a_lost_session_is_followed_by_another(
 
 
 def test_it_ends_with_its_session(front, start, told, zk_path, contenders):
-    """A closed session is the end of it; nothing is begun again."""
+    """A closed session is the end of it; nothing is begun again, and closing it is harmless."""
     presence = start(told)
     front.close(presence.session)
     eventually(lambda: contenders(zk_path) == [])
-    with pytest.raises(SessionClosed):
+    for _ in range(2):
         front.call(lambda: presence.close())
+
+
+def test_its_session_is_closed_in_its_block(front, open_session, zk_path):
+    """What ended it is no error of the block."""
+    presence = Presence(open_session(), zk_path)
+
+    async def block():
+        async with presence as given:
+            await given.session.close()
+
+    if front.name == "asyncio":
+        front.call(block)
+    else:
+        front.call(lambda: front.within(presence, lambda given: given.session.close()))
+    with pytest.raises(SessionClosed):
+        front.call(lambda: presence.start())
 
 
 def test_it_is_recorded_by_its_name(front, start, told):

@@ -9,19 +9,30 @@ from typing import Any
 
 import pytest
 
+import zkkit
 from zkkit import (
+    AtomicFloat,
+    AtomicInt,
+    AtomicLong,
+    Cache,
+    CachedAtomicInt,
+    CachedAtomicLong,
     ChildrenWatchLock,
     HerdLock,
     HerdReadWriteLock,
     Lock,
     MultiLock,
+    PromotedToLock,
     ReadWriteLock,
     ReentrantLock,
     Semaphore,
     SharedCount,
+    SharedValue,
+    TreeCache,
 )
 from zkkit.errors import Unsupported
 from zkkit.recipes.locks import Hold, MultiHold, first_n
+from zkkit.retry import Exponential
 from zkkit.sim import World
 from zkkit.steps import Get, Node, Stat
 
@@ -142,6 +153,35 @@ def test_members_of_a_multi_lock(locks):
         (lambda: SharedCount(SESSION, "/n").set(2.5), "an integer"),
         (lambda: SharedCount(SESSION, "/n").set(2**31), "an integer"),
         (lambda: LOCKS["ReentrantLock"].on_revoke("call me"), "a callback must be something"),
+        (lambda: zkkit.connect("localhost", retry=5), r"retry .* must be an object that has delay"),
+        (lambda: AtomicLong(SESSION, "/n", retry=5), r"retry .* has delay\(\), not 5"),
+        (lambda: AtomicLong(SESSION, "/n", retry=Exponential), "retry .* not <class"),
+        (lambda: AtomicLong(SESSION, "/n", promoted_to=5), "promoted_to must be the path of a"),
+        (
+            lambda: AtomicLong(SESSION, "/n", promoted_to=PromotedToLock("/l", retry=5)),
+            "retry .* not 5",
+        ),
+        (lambda: SharedCount(SESSION, "/n").try_set(5, 6), "what `versioned` or .* not 5"),
+        (lambda: SharedValue(SESSION, "/n").try_set((b"", 0, 0), b""), "what `versioned` or"),
+        (
+            lambda: CachedAtomicLong(SharedCount(SESSION, "/n"), 5),
+            "a CachedAtomicLong takes its numbers from an AtomicLong, not from <SharedCount",
+        ),
+        (lambda: CachedAtomicLong(AtomicInt, 5), "numbers from an AtomicLong, not from <class"),
+        (lambda: CachedAtomicLong(AtomicInt(SESSION, "/n"), 5), "numbers from an AtomicLong"),
+        (lambda: CachedAtomicInt(AtomicLong(SESSION, "/n"), 5), "numbers from an AtomicInt"),
+        (lambda: AtomicFloat(SESSION, "/n").add(10**400), "a finite number as text"),
+        (lambda: AtomicFloat(SESSION, "/n").add(NAN), "a finite number as text, not nan"),
+        (lambda: AtomicFloat(SESSION, "/n").try_set(-INFINITE), "finite number as text, not -inf"),
+        (
+            lambda: AtomicLong(SESSION, "/n", layout="kazoo").add(10**5000),
+            "an integer as text, not one of more digits",
+        ),
+        (lambda: Cache(SESSION, "/c", storage=object()), r"storage must be .* has put\(\), remove"),
+        (
+            lambda: TreeCache(SESSION, "/c", selector=lambda path: True),
+            r"selector must be an object that has traverses\(\), accepts\(\), not <function",
+        ),
     ],
 )
 def test_other_arguments(make: Any, says: str) -> None:

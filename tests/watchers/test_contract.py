@@ -398,11 +398,13 @@ def test_one_function_for_each_watch(front, recipe, open_session, zk_path):
 def test_the_session_is_closed(front, recipe, open_session, zk_path, zk_ensemble, told, caplog):
     """That is the end of it: no watch, no call, nothing in the log."""
     session = open_session()
+    watch = recipe(session, zk_path)
     with caplog.at_level(logging.ERROR, "zkkit"):
-        front.call(lambda: recipe(session, zk_path)(lambda *given: told.append(given)))
+        front.call(lambda: watch(lambda *given: told.append(given)))
         eventually(lambda: len(told) == 1)
         front.close(session)
         eventually(lambda: watches(zk_ensemble) == 0)
+        front.call(lambda: watch.stop())
     assert len(told) == 1
     assert caplog.text == ""
 

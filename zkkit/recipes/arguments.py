@@ -37,6 +37,16 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise ValueError(f"there is no {name} {value!r}: use one of {', '.join(choices)}")
 
 
+def check_text(name: str, value: object) -> None:
+    """What is to be written into a node as text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is text, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} is text that UTF-8 can write, not {value!r}") from None
+
+
 def checked_data(value: bytes | None, default: bytes) -> bytes:
     """What a recipe is to write into its nodes; None: the default."""
     if value is not None and not isinstance(value, bytes):
@@ -58,6 +68,18 @@ def check_callback(name: str, value: object) -> None:
             f"{name} must be a plain function (def), not {value!r}: nobody would await it. Let a "
             "plain one start a task (asyncio.create_task)"
         )
+
+
+def check_methods(name: str, value: object, *methods: str) -> None:
+    """An object of the caller's own, which is to have these methods; its class will not do."""
+    if isinstance(value, type) or not all(callable(getattr(value, each, None)) for each in methods):
+        wanted = ", ".join(f"{each}()" for each in methods)
+        raise ValueError(f"{name} must be an object that has {wanted}, not {value!r}")
+
+
+def check_retry(value: object) -> None:
+    """A policy of zkkit.retry, or one of the caller's own."""
+    check_methods("retry (see zkkit.retry)", value, "delay")
 
 
 def is_awaited(function: object) -> bool:

@@ -16,7 +16,8 @@ that is kept alive.
   begun again from its start; when the session is closed, that is the end of it. What else it raises
   ends it as well, and is logged.
 - `close` cancels it and waits until it has cleaned up (`try/finally` in `_live`). Closing again,
-  also at the same time, waits for the same and does nothing more.
+  also at the same time, waits for the same and does nothing more; where the session is closed
+  there is nothing to do.
 - Listeners are called one after the other where the session's callbacks run, never inside a script.
   One that raises is logged; the others are called all the same. A listener may close the recipe.
 """
@@ -29,7 +30,16 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import AlreadyStarted, Cancelled, NotStarted, SessionClosed, SessionLost
-from ..scripting import Awaiting, Blocking, Recipe, S, not_async_with, not_with, script
+from ..scripting import (
+    Awaiting,
+    Blocking,
+    Recipe,
+    S,
+    closing_script,
+    not_async_with,
+    not_with,
+    script,
+)
 from ..steps import Call, Recall, Remember, Script, Spawn, Spawned, Stop
 from .arguments import check_callback
 from .shared import surely
@@ -84,9 +94,10 @@ class LongLived(Recipe[S], Generic[S, E]):
                 hint="start it first" if life is None else "make a new one",
             )
 
-    @script
+    @closing_script
     def close(self) -> Script[None]:
-        """Stop, and wait until everything is cleaned up. Closing twice is harmless."""
+        """Stop, and wait until everything is cleaned up. Closing twice is harmless, and so is
+        closing it when its session is closed."""
         life = yield from Recall(self)
         if life is not None:
             yield from Remember(self, life._replace(closing=True))

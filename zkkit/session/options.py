@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ZkkitError
 from ..hosts import parse_hosts
 from ..paths import validate
+from ..recipes.arguments import check_retry
 from ..retry import Exponential, RetryPolicy
 from ..steps import OPEN_ACL, Acl, check_data
 
@@ -58,6 +59,8 @@ class Options:
             check_data("nodes (node_data=)", node_data)
         if acl is not None and not acl:
             raise ValueError("acl= is empty: nobody could use the nodes; leave it out for all")
+        if retry is not None:
+            check_retry(retry)
         self.timeout = timeout
         self.connect_timeout = connect_timeout
         self.tick = tick

@@ -46,7 +46,8 @@ Employer: TypeAlias = Callable[
 ]
 """Lets user code run as an actor of its own: given its name, the code (which is given an event that
 tells it to stop), whom to tell that it has begun, by which actor, and whom to tell that it has
-ended. Gives what asks it to stop, which is called at most once. Neither waits for anything."""
+ended. Gives what asks it to stop, which is called at most once: code that has not begun by then is
+not called. Neither waits for anything."""
 
 
 class Platform(NamedTuple):
@@ -85,7 +86,8 @@ class Platform(NamedTuple):
         def work() -> None:
             begun(self.actor())
             try:
-                code(stop)
+                if not stop.is_set():  # it may have been told to stop before it ran at all
+                    code(stop)
             except BaseException:  # whatever it is: it ends this code, and nothing else
                 log.exception("%s failed", name)
             finally:

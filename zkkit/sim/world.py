@@ -51,6 +51,10 @@ class SimSession(Blocking):
         self.watches: Watches = NO_WATCHES
         self.fires: list[Fire] = []
 
+    @property
+    def state(self) -> str:
+        return "connected"  # as far as can be known outside of a story
+
     def run_script(
         self, body: Script[Any], *, timeout: float | None, owner: InSession[Any], otherwise: Any
     ) -> Any:

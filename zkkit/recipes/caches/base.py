@@ -23,11 +23,13 @@ from typing import Any, Literal, NamedTuple
 from ...errors import Cancelled, SessionClosed, SessionLost
 from ...scripting import S
 from ...steps import Call, Data, Mark, Recall, Remember, Script, Spawn
-from ..arguments import check_flag
+from ..arguments import check_flag, check_methods
 from ..long_lived import LongLived, log
 from .content import NOTHING, CachedNode, CacheEvent, EventKind, Known, Memory, Seen, Storage
 
 State = Literal["latent", "started", "closed"]
+STORAGE = ("put", "remove", "clear", "get", "children", "nodes", "__len__")
+"""What a storage must have: the methods of the protocol."""
 _EMPTY = Memory()
 
 
@@ -55,6 +57,8 @@ class CacheBase(LongLived[S, CacheEvent]):
         check_flag("data", data)
         check_flag("compressed", compressed)
         check_flag("clear_on_close", clear_on_close)
+        if storage is not None:
+            check_methods("storage", storage, *STORAGE)
         self._keeps_data = data
         self._compressed = compressed
         self._clears = clear_on_close
@@ -87,7 +91,8 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     @property
     def _content(self) -> Storage:
-        return _EMPTY if self._clears and self.state == "closed" else self._storage
+        life = self.session.noted(self)
+        return _EMPTY if self._clears and life is not None and life.closing else self._storage
 
     @property
     def initialized(self) -> bool:
@@ -96,23 +101,25 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     @property
     def state(self) -> State:
-        """latent, started or closed."""
+        """latent, started or closed: by `close`, or with its session."""
         life = self.session.noted(self)
-        return "latent" if life is None else "closed" if life.closing else "started"
+        if life is None:
+            return "latent"
+        return "closed" if life.closing or self.session.state == "closed" else "started"
 
     # --- for the recipes ------------------------------------------------------------------
 
     def _take(self, seen: Seen, *, silently: bool = False) -> Script[None]:
         """Take over what was read, and tell of it. It takes no time before the change is known."""
         known = yield from self._known()
-        after, events = known.after(seen)
-        if not events:
+        after, events, touched = known.after(seen)
+        if after is known:
             return
         yield from Remember(_Note(self, "known"), after)
         for event in events:
             if event.node is not None and not silently:
                 yield from Mark("cached", event.path, event.node.stat.mzxid, event.kind.value)
-        yield from Call(self._write, events, silently)
+        yield from Call(self._write, events, silently, touched)
 
     def _take_without(self, found: Sequence[str], *, silently: bool = False) -> Script[None]:
         """Everything was looked for, and only this was found: all else is gone."""
@@ -159,7 +166,11 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     # --- where callbacks run --------------------------------------------------------------
 
-    def _write(self, events: Sequence[CacheEvent], silently: bool) -> None:
+    def _write(
+        self, events: Sequence[CacheEvent], silently: bool, touched: Sequence[CachedNode] = ()
+    ) -> None:
+        for node in touched:
+            self._storage.put(node)
         for event in events:
             if event.new is not None:
                 self._storage.put(event.new)

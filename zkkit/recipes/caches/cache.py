@@ -15,11 +15,13 @@
 **Guarantees.** Once the servers are quiet the content is what they have. No node goes back to
 something older (mzxid), in this session or the next. A node that was deleted and created again,
 also behind our back, is told as deleted and created (czxid), though its version may be the same.
-The events add up to the content. It creates nothing.
+The events add up to the content, but for what children and ACLs leave in a stat. It creates
+nothing.
 
 **Not guaranteed.** A node that changed twice between two looks is told once: the cache shows what
-is there, not what was. The nodes of a transaction are not seen at one moment. What may not be read
-(its ACL) is not there.
+is there, not what was. A node's stat is that of its own last read: its children come and go without
+it. The nodes of a transaction are not seen at one moment. What may not be read (its ACL) is not
+there.
 
 **Connection loss.** The content stays as it was; it is read again as soon as there is a connection.
 **Expiry.** The same, in the next session, after a Sync: its server may lag. **Close.** The content

@@ -2,11 +2,13 @@
 
     CachedNode          a node as it was read
     CacheEvent          what listeners are told
-    Known               nodes by path; `after(seen)` gives what is known then, and the events
+    Known               nodes by path; `after(seen)` gives what is known then, the events, and
+                        the nodes of which only the stat is newer
     Storage             where the content is kept for readers; Memory is the one used by default
 
 **Never back.** A node that was created or changed before what is known (czxid, mzxid) is nothing
-new: a server that lags has shown it. **Created anew.** Another czxid is another node, whatever its
+new: a server that lags has shown it. What its children and its ACL leave in its stat is taken over
+when it is newer, without an event. **Created anew.** Another czxid is another node, whatever its
 version: deleted, then created. So every event follows from the one before, and the events of a path
 add up to what is known of it.
 
@@ -70,23 +72,28 @@ class Known:
     def __init__(self, nodes: Mapping[str, CachedNode]) -> None:
         self.nodes = nodes
 
-    def after(self, seen: Seen) -> tuple[Known, list[CacheEvent]]:
-        """What is known when this has been read, and what is told of it."""
+    def after(self, seen: Seen) -> tuple[Known, list[CacheEvent], list[CachedNode]]:
+        """What is known when this has been read, what is told of it, and what is not told: nodes
+        of which only the stat is newer, by their children or their ACL."""
         gone: list[CacheEvent] = []
         come: list[CacheEvent] = []
+        touched: list[CachedNode] = []
         for path, new in seen.items():
             old = self.nodes.get(path)
             if old == new or (old is not None and new is not None and _is_older(new, old)):
                 continue
             if old is not None and new is not None and new.stat.czxid == old.stat.czxid:
-                come.append(CacheEvent(EventKind.CHANGED, path, old, new))
+                if new.stat.mzxid == old.stat.mzxid:
+                    touched.append(new)
+                else:
+                    come.append(CacheEvent(EventKind.CHANGED, path, old, new))
                 continue
             if old is not None:
                 gone.append(CacheEvent(EventKind.DELETED, path, old))
             if new is not None:
                 come.append(CacheEvent(EventKind.CREATED, path, None, new))
-        if not gone and not come:
-            return self, []
+        if not gone and not come and not touched:
+            return self, [], []
         gone.sort(key=_depth, reverse=True)
         come.sort(key=_zxid)
         nodes = dict(self.nodes)
@@ -95,7 +102,8 @@ class Known:
                 del nodes[event.path]
             else:
                 nodes[event.path] = event.new
-        return Known(nodes), gone + come
+        nodes.update((node.path, node) for node in touched)
+        return Known(nodes), gone + come, touched
 
     def without(self, paths: Iterable[str]) -> Seen:
         """What was seen if of all that is known only these paths were found."""
@@ -106,8 +114,13 @@ NOTHING = Known({})
 
 
 def _is_older(new: CachedNode, old: CachedNode) -> bool:
-    """Whether there is nothing new in it. A node's own stat counts, not its children's."""
-    return (new.stat.czxid, new.stat.mzxid) <= (old.stat.czxid, old.stat.mzxid)
+    """Whether there is nothing new in it."""
+    return _age(new.stat) <= _age(old.stat)
+
+
+def _age(stat: Stat) -> tuple[int, ...]:
+    """Grows with the node's own changes, then with those of its children, then of its ACL."""
+    return (stat.czxid, stat.mzxid, stat.pzxid, stat.cversion, stat.aversion)
 
 
 def _depth(event: CacheEvent) -> int:

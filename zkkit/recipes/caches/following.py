@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ...errors import AlreadyStarted, SessionLost, WrongWith
-from ...scripting import Awaiting, Blocking, S, script
+from ...scripting import Awaiting, Blocking, S, closing_script, script
 from ...steps import Call, Fire, Recall, Remember, Script, Sync, Wait
 from ..arguments import check_callback
 from ..long_lived import LongLived, log
@@ -69,7 +69,7 @@ class Following(LongLived[S, V], Generic[S, V]):
     def _nothing(self) -> V:
         """What is read where there is no node."""
 
-    @script
+    @closing_script
     def stop(self) -> Script[None]:
         """Stop watching, from outside, and leave no watch on the server. (The function itself stops
         it by giving False.)"""

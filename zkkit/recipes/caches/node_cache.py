@@ -7,8 +7,9 @@
 2. Take over what was read, wait until the watch fires, and read again.
 
 **Guarantees.** Those of Cache, for one node. Listeners are told that it changed only if its data
-differ: writing the same data again is no news, though the stat follows. That it was deleted and
-created again is.
+differ: writing the same data again is no news, though the stat follows. So events add up to the
+content by their data; the `old` node of one may have a newer stat than listeners were told of. That
+it was deleted and created again is news.
 
 **Connection loss, expiry, close.** As of Cache.
 

@@ -34,6 +34,7 @@ from typing import Any, Protocol
 
 from ...scripting import S
 from ...steps import Call, Children, Fire, FireKind, Get, Request, Script, Sync
+from ..arguments import check_methods
 from ..long_lived import log
 from ..shared import until_answered
 from .base import CacheBase, ToldOfConnection
@@ -54,7 +55,7 @@ class Selector(Protocol):
 class TreeCache(ToldOfConnection[S]):
     """A tree of nodes, followed by watches on each of them. `max_depth`: how far below the root (0:
     only the root). `data=False`: nodes without their data. Raises ValueError if `max_depth` is no
-    such number."""
+    such number, or `selector` no such object."""
 
     def __init__(
         self,
@@ -77,6 +78,8 @@ class TreeCache(ToldOfConnection[S]):
                 f"max_depth must be a whole number from 0 (the root alone), or None for no "
                 f"bound, not {max_depth!r}"
             )
+        if selector is not None:
+            check_methods("selector", selector, "traverses", "accepts")
         self._max_depth = max_depth
         self._selector = selector
 

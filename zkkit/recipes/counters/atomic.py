@@ -36,6 +36,7 @@ from ...errors import SessionLost
 from ...retry import Exponential, RetryPolicy
 from ...scripting import Recipe, S, checked_timeout, script
 from ...steps import Data, Mark, Now, Random, Script
+from ..arguments import check_retry
 from ..locks.reentrant import ReentrantLock
 from ..shared import begin_again, pause
 from .forms import Form, as_text
@@ -87,7 +88,8 @@ class _Tries(NamedTuple, Generic[T]):
 
 
 class Atomic(Recipe[S], Generic[S, T]):
-    """Base of the atomic values; each says in which form its value is written."""
+    """Base of the atomic values; each says in which form its value is written. Raises ValueError
+    for a `retry` that is no policy, and a `promoted_to` that names no lock."""
 
     _form: Form[T]
 
@@ -100,12 +102,19 @@ class Atomic(Recipe[S], Generic[S, T]):
         promoted_to: str | PromotedToLock | None = None,
     ) -> None:
         super().__init__(session, path)
+        check_retry(retry)
         if isinstance(promoted_to, str):
             promoted_to = PromotedToLock(promoted_to)
         self._retry = retry
         self._promoted = promoted_to
         self._lock: ReentrantLock[S] | None = None
         if promoted_to is not None:
+            if not isinstance(promoted_to, PromotedToLock):
+                raise ValueError(
+                    f"promoted_to must be the path of a lock, or a PromotedToLock(path, retry=, "
+                    f"timeout=), not {promoted_to!r}"
+                )
+            check_retry(promoted_to.retry)
             checked_timeout(promoted_to.timeout)
             self._lock = ReentrantLock(session, promoted_to.path)
 

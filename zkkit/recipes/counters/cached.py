@@ -16,6 +16,8 @@ Cost: 2 flights for a block.
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from ...scripting import Recipe, S, script
 from ...steps import Recall, Remember, Script
 from ..arguments import check_count
@@ -24,9 +26,17 @@ from .atomic_number import AtomicInt, AtomicLong, AtomicNumber
 
 
 class CachedNumber(Recipe[S]):
-    """Base of the two: numbers of a counter, `block` of them reserved at a time."""
+    """Base of the two: numbers of a counter, `block` of them reserved at a time. Raises ValueError
+    for a counter of another kind."""
+
+    _kind: ClassVar[type[AtomicNumber[Any, int]]]
 
     def __init__(self, counter: AtomicNumber[S, int], block: int) -> None:
+        if not isinstance(counter, self._kind):
+            raise ValueError(
+                f"a {type(self).__name__} takes its numbers from an {self._kind.__name__}, not "
+                f"from {counter!r}"
+            )
         super().__init__(counter.session, counter.path)
         check_count("block", block)
         self._counter = counter
@@ -53,12 +63,16 @@ class CachedNumber(Recipe[S]):
 class CachedAtomicLong(CachedNumber[S]):
     """Numbers from an AtomicLong (CachedAtomicLong)."""
 
+    _kind = AtomicLong
+
     def __init__(self, counter: AtomicLong[S], block: int) -> None:
         super().__init__(counter, block)
 
 
 class CachedAtomicInt(CachedNumber[S]):
     """Numbers from an AtomicInt (CachedAtomicInteger)."""
+
+    _kind = AtomicInt
 
     def __init__(self, counter: AtomicInt[S], block: int) -> None:
         super().__init__(counter, block)

@@ -2,7 +2,7 @@
 
     LONG, INT       eight and four bytes, big-endian, signed: Curator's
     TEXT            decimal digits, as kazoo's Counter writes whole numbers
-    FLOAT           the same for numbers that need not be whole
+    FLOAT           the same for numbers that need not be whole, but are finite
     RAW             bytes as they are
 
 A node that holds anything else is reported by its path, never guessed at.
@@ -10,6 +10,8 @@ A node that holds anything else is reported by its path, never guessed at.
 
 from __future__ import annotations
 
+import math
+import re
 import struct
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -18,6 +20,10 @@ from ...errors import CorruptData, CounterUsedUp
 from ...steps import Data
 
 T = TypeVar("T")
+
+
+_MISFITS = (struct.error, ValueError, OverflowError)
+"""What encoding raises if a value does not fit."""
 
 
 class Form(NamedTuple, Generic[T]):
@@ -37,18 +43,18 @@ class Form(NamedTuple, Generic[T]):
         try:
             if fits:
                 self.encode(value)
-        except struct.error:
+        except _MISFITS:
             fits = False
         if not fits:
-            raise ValueError(f"the value must be {self.says}, not {value!r:.40}")
+            raise ValueError(f"the value must be {self.says}, not {_shown(value)}")
 
     def pack(self, path: str, value: T) -> bytes:
         """The data of a node that holds this value. Raises CounterUsedUp if it does not fit."""
         try:
             return self.encode(value)
-        except struct.error:
+        except _MISFITS:
             raise CounterUsedUp(
-                f"{path} cannot hold {value}: it is {self.says}",
+                f"{path} cannot hold {_shown(value)}: it is {self.says}",
                 path=path,
                 hint="start anew from a lower value (force_set), or use an AtomicLong",
             ) from None
@@ -69,6 +75,31 @@ class Form(NamedTuple, Generic[T]):
         return self.zero if found is None or not found.data else self.unpack(path, found)
 
 
+def _shown(value: object) -> str:
+    try:
+        return f"{value!r:.40}"
+    except ValueError:
+        return "one of more digits than Python writes"
+
+
+def _digits(data: bytes) -> int:
+    if not re.fullmatch(rb"-?\d+", data):
+        raise ValueError  # int takes more than anybody writes: blanks, underscores
+    return int(data)
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _decimals(data: bytes) -> float:
+    if not re.fullmatch(rb"-?\d+(\.\d+)?(e[-+]\d+)?", data):
+        raise ValueError
+    return _finite(float(data))
+
+
 def _whole(letter: str, bits: int) -> Form[int]:
     number = struct.Struct(letter)
     return Form(
@@ -78,9 +109,13 @@ def _whole(letter: str, bits: int) -> Form[int]:
 
 LONG = _whole(">q", 64)
 INT = _whole(">i", 32)
-TEXT = Form("an integer as text", int, 0, lambda value: repr(value).encode(), int)
+TEXT = Form("an integer as text", int, 0, lambda value: repr(value).encode(), _digits)
 FLOAT = Form(
-    "a number as text", (int, float), 0.0, lambda value: repr(float(value)).encode(), float
+    "a finite number as text",
+    (int, float),
+    0.0,
+    lambda value: repr(_finite(float(value))).encode(),
+    _decimals,
 )
 RAW = Form("bytes", bytes, b"", bytes, bytes)
 

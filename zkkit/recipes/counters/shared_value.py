@@ -119,10 +119,15 @@ class Shared(LongLived[S, Versioned[T]], Generic[S, T]):
     def try_set(self, versioned: Versioned[T], value: T) -> Script[bool]:
         """Write a value if nobody has written since the one that is given; whether it was written.
 
-        Raises ValueError if it is no such value, VersionUsedUp if the node's version is -1 (servers
-        would take that for any), OutcomeUnknown if the session was lost and nobody can know whether
-        it was written, and SessionLost as `get`.
+        Raises ValueError if it is no such value or the other no Versioned, VersionUsedUp if the
+        node's version is -1 (servers would take that for any), OutcomeUnknown if the session was
+        lost and nobody can know whether it was written, and SessionLost as `get`.
         """
+        if not isinstance(versioned, Versioned):
+            raise ValueError(
+                "try_set takes what `versioned` or `get_versioned` gave, and then the new value, "
+                f"not {versioned!r}"
+            )
         self._form.check(value)
         return self._try_set(versioned, value)
 

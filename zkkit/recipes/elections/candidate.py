@@ -4,8 +4,8 @@ Whether we lead is kept in the session's table, where whoever waits is woken by 
 one script, one state after the other: it never has two nodes. After a lost session it stands again
 in the next one, after its node was removed as well.
 
-What else goes wrong (NoAuth, CounterUsedUp, ...) ends it: it is logged, and whoever waits for it
-gets it.
+What else goes wrong (NoAuth, CounterUsedUp, a mistake of ours) ends it: it is logged, and whoever
+waits for it gets it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from abc import abstractmethod
 from copy import copy
 from typing import Any, ClassVar
 
-from ...errors import ConnectionLost, NoNode, SessionLost, ZkkitError
+from ...errors import ConnectionLost, NoNode, SessionLost
 from ...scripting import S, script
 from ...steps import (
     FireKind,
@@ -28,6 +28,7 @@ from ...steps import (
     Spawned,
     Wait,
 )
+from ..arguments import check_text
 from ..long_lived import LongLived
 from ..shared import until_answered
 from ..tenure import still_held
@@ -42,8 +43,7 @@ class Candidate(LongLived[S, LeaderEvent]):
 
     def __init__(self, session: S, path: str, id: str) -> None:
         super().__init__(session, path)
-        if not isinstance(id, str):
-            raise ValueError(f"the id of a candidate is text, not {id!r}")
+        check_text("the id of a candidate", id)
         self.id = id
         self._led = (self, "led")
         self._failed = (self, "failed")
@@ -92,7 +92,7 @@ class Candidate(LongLived[S, LeaderEvent]):
                 continue  # somebody removed our node: stand again
             except SessionLost:
                 raise
-            except ZkkitError as failed:
+            except Exception as failed:
                 yield from Remember(self._failed, failed)
                 raise
 

@@ -37,7 +37,7 @@ from typing import Any
 
 from ...errors import SessionLost
 from ...paths import join, protected
-from ...scripting import Awaiting, S, script
+from ...scripting import Awaiting, S, closing_script, script
 from ...steps import (
     Actor,
     Children,
@@ -91,7 +91,7 @@ class LeaderSelector(Candidate[S]):
         yield from super().start.of()
         yield from Remember(self._queued, True)
 
-    @script
+    @closing_script
     def close(self) -> Script[None]:
         """Stop the function if it runs, wait until it has returned, and leave. Closing twice is
         harmless. A function that closes its own selector does not wait for itself."""
