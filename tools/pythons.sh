@@ -8,7 +8,8 @@
 # It looks for Python 3.11 to 3.14 on the PATH and below pyenv's versions, and leaves out the one
 # .venv is made with: `make test` has seen that. Each gets a virtual environment of its own in
 # .setup/pythons, which stays (`make clean` removes it). The fast part is what is about the library:
-# vocabulary, sessions, locks on threads, asyncio and gevent, records, and the simulator's core.
+# vocabulary, sessions, locks on threads, asyncio and gevent, records, and the simulator's core; and
+# of the slow tests one, a leader that is killed while a crowd contends, on gevent.
 #
 # It says what passed and what is not here. A Python that is not here is no failure.
 
@@ -20,6 +21,11 @@ readonly fast=(tests/vocabulary tests/session tests/record
     tests/locks/test_contract.py tests/locks/test_one_front.py tests/gevent
     tests/sim/test_world.py tests/sim/test_scripts.py tests/sim/test_background.py
     tests/sim/test_conformance.py tests/kernel)
+
+readonly crowd='tests/locks/test_faults.py::test_leader_killed_while_twenty_contend[gevent-on the other fronts]'
+readonly on_gevent='from gevent import monkey; monkey.patch_all()
+import sys, pytest
+sys.exit(pytest.main(sys.argv[1:]))'
 
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
@@ -40,6 +46,8 @@ try() { # try PYTHON OPTIONS...: set it up and run the fast part under it
     version=$(version_of "$python")
     log=$room/$version-tests.log
     if ! PYTHON=$python ZKKIT_VENV=$room/$version tools/setup.sh python >"$log" 2>&1 ||
+        ! ZKKIT_TEST_FRONTS=gevent "$room/$version/bin/python" -c "$on_gevent" -q \
+            -p no:cacheprovider "$crowd" >>"$log" 2>&1 ||
         ! "$room/$version/bin/python" -m pytest -q -p no:cacheprovider -m "not slow and not browser" \
             "${fast[@]}" "$@" >>"$log" 2>&1; then
         tail -n 60 "$log"

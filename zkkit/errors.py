@@ -66,21 +66,31 @@ class ConnectionLost(ZkkitError):
 class TooLarge(ZkkitError):
     """The connection broke on a request that is larger than servers take by default. They hang up
     on such a request, so it is not sent again. (Servers that were set to take more may have applied
-    it, and the connection broke for another reason.)"""
+    it, and the connection broke for another reason.)
 
-    def __init__(self, size: int, limit: int, path: str | None = None) -> None:
+    `found_out`: they were set to take less. They have hung up on requests of that size three times
+    running, each time at once, and `limit` is the size of the largest that they ever answered."""
+
+    def __init__(
+        self, size: int, limit: int, path: str | None = None, found_out: bool = False
+    ) -> None:
         where = f": {path}" if path else ""
+        known = (
+            f"the largest it ever answered had {limit:,}, so it seems to be set to take less"
+            if found_out
+            else f"servers take at most {limit:,} unless they are set to take more"
+        )
         super().__init__(
-            f"the server hung up on a request of {size:,} bytes; servers take at most {limit:,} "
-            f"unless they are set to take more{where}",
+            f"the server hung up on a request of {size:,} bytes; {known}{where}",
             path=path,
             hint="write less at a time, or set jute.maxbuffer on all servers",
         )
         self.size = size
         self.limit = limit
+        self.found_out = found_out
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (TooLarge, (self.size, self.limit, self.path))
+        return (TooLarge, (self.size, self.limit, self.path, self.found_out))
 
 
 class SessionLost(ZkkitError):

@@ -20,10 +20,11 @@ from __future__ import annotations
 import difflib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["HOOK_NAMES", "Event", "Hook", "Hooks", "Instrument"]
+__all__ = ["HOOK_NAMES", "Event", "Hook", "Hooks", "Instrument", "guarded"]
 
 _log = logging.getLogger("zkkit.hooks")
 
@@ -200,15 +201,15 @@ class Hooks:
         self.tell(getattr(self, name), *event)
 
     def tell(self, calls: tuple[Hook, ...], *fields: Any) -> None:
-        """Call these, with an event of these fields. Nothing that they raise gets out, not even an
-        asyncio.CancelledError or a SystemExit, which would end the thread that keeps the session
-        alive. Only a Ctrl-C does that strikes the main thread in the middle of one."""
+        """Call these, with an event of these fields. Nothing that they raise gets out: it would end
+        the thread that keeps the session alive. Only a Ctrl-C does that strikes the main thread in
+        the middle of one."""
         event = _new(Event, fields)
         for call in calls:
             try:
                 call(event)
             except BaseException as error:
-                if isinstance(error, KeyboardInterrupt) and _on_the_main_thread():
+                if is_ctrl_c(error):
                     raise
                 self._switch_off(call)
 
@@ -228,8 +229,25 @@ class Hooks:
             setattr(self, name, tuple(calls[name] for _, calls in members if name in calls))
 
 
-def _on_the_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether this is a Ctrl-C that struck the main thread. All else that user code raises ends
+    nothing of ours, be it an asyncio.CancelledError, a gevent.Timeout or a SystemExit."""
+    return (
+        isinstance(error, KeyboardInterrupt)
+        and threading.current_thread() is threading.main_thread()
+    )
+
+
+@contextmanager
+def guarded(log: logging.Logger, failure: str, *about: object) -> Iterator[None]:
+    """Around a call of user code: whatever it raises is logged as this `failure`, and ends no more
+    than the call."""
+    try:
+        yield
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        log.exception(failure, *about)
 
 
 def _hooks_of(instrument: object) -> dict[str, Hook]:

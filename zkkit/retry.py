@@ -18,6 +18,14 @@ class RetryPolicy(Protocol):
         ...
 
 
+def check_policy(retry: object) -> None:
+    """Raise ValueError unless this is a policy: one of these, or one of the caller's own."""
+    if isinstance(retry, type) or not callable(getattr(retry, "delay", None)):
+        raise ValueError(
+            f"retry must be a policy of zkkit.retry, such as NTimes(3, pause=0.1), not {retry!r}"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class NTimes:
     """Try again up to `times` times, `pause` seconds apart (Curator's RetryNTimes)."""

@@ -19,7 +19,7 @@ The process       Post Posted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable
 from dataclasses import dataclass, fields
 from enum import Enum, StrEnum
 from functools import update_wrapper
@@ -171,6 +171,29 @@ def check_data(whose: str, data: object) -> None:
         raise TypeError(f"the data of {whose} must be bytes, not {data!r:.40}{way_out}")
 
 
+def check_acl(acl: object) -> None:
+    """Raise ValueError unless these can be the ACL of a node."""
+    if isinstance(acl, Acl) or not isinstance(acl, Collection) or not all(map(_is_entry, acl)):
+        raise ValueError(
+            "acl must be a list of Acl(perms, scheme, id), such as [Acl(31, 'world', 'anyone')], "
+            f"not {acl!r:.80}"
+        )
+
+
+def _is_entry(entry: object) -> bool:
+    kinds = (int, str, str)
+    return isinstance(entry, Acl) and all(map(isinstance, entry, kinds))
+
+
+def check_ops(ops: Iterable[object]) -> None:
+    """Raise ValueError unless these can be applied together."""
+    for op in ops:
+        if not isinstance(op, _OPS):
+            raise ValueError(
+                f"a transaction takes Create, Delete, Set and Check, one by one, not {op!r:.80}"
+            )
+
+
 @_quickly_made
 @dataclass(frozen=True, slots=True)
 class Create(Request[Node]):
@@ -183,7 +206,14 @@ class Create(Request[Node]):
     ttl_ms: int | None = None
 
     def __post_init__(self) -> None:
-        if self.mode.has_ttl != (self.ttl_ms is not None):
+        try:
+            needs_ttl = self.mode.has_ttl
+        except AttributeError:
+            raise ValueError(
+                f"Create({self.path}): mode must be one of Mode, such as Mode.EPHEMERAL, "
+                f"not {self.mode!r}"
+            ) from None
+        if needs_ttl != (self.ttl_ms is not None):
             raise ValueError(f"Create({self.path}): a TTL mode and ttl_ms go together")
         check_data(self.path, self.data)
 
@@ -254,6 +284,7 @@ class Check:
 
 
 MultiOp: TypeAlias = Create | Delete | Set | Check
+_OPS = (Create, Delete, Set, Check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +292,9 @@ class Multi(Request[tuple["str | Stat | None", ...]]):
     """All or nothing. A Create gives its path, a Set its Stat, the others None."""
 
     ops: tuple[MultiOp, ...]
+
+    def __post_init__(self) -> None:
+        check_ops(self.ops)
 
     @property
     def path(self) -> str:  # type: ignore[override]
@@ -343,6 +377,10 @@ class Within(Step[R]):
 
     seconds: float
     body: Script[R] | Step[R]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seconds, int | float):
+            raise ValueError(f"Within takes a number of seconds, not {self.seconds!r}")
 
 
 # --- other actors ---------------------------------------------------------------------

@@ -6,6 +6,7 @@ session, two caches, a node that is deleted and created again.
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import logging
 import random
@@ -436,7 +437,7 @@ class Picky:
 
     def accepts(self, path: str) -> bool:
         if path.endswith("/bad"):
-            raise RuntimeError("no idea")
+            raise asyncio.CancelledError("no idea")
         return not path.endswith("/secret")
 
 

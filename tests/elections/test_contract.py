@@ -3,6 +3,7 @@ them; each such test says which."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import threading
@@ -236,12 +237,13 @@ def test_a_listener_may_close(front, open_session, zk_path, left_clean):
     left_clean(zk_path)
 
 
-def test_a_listener_that_fails(front, open_session, zk_path, caplog):
+@pytest.mark.parametrize("error", [RuntimeError, asyncio.CancelledError, SystemExit])
+def test_a_listener_that_fails(front, open_session, zk_path, caplog, error):
     """It is logged, and stops no other."""
     latch = LeaderLatch(open_session(), zk_path)
 
     def fail(event):
-        raise RuntimeError("the listener fails")
+        raise error("the listener fails")
 
     latch.add_listener(fail)
     told = Told(latch)

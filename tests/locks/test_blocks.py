@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from tests.locks.kinds import ALL, over
-from tests.support.fronts import FrontUnderTest
+from tests.support.fronts import FrontUnderTest, played
 from zkkit import MultiLock, ReadWriteLock, ReentrantLock, Semaphore
 from zkkit.errors import NotOwner, WrongWith
-
-Body = Callable[[], Coroutine[Any, Any, Any]]
-
-
-def played(front: FrontUnderTest, body: Body) -> Any:
-    """Let an actor do what is written as a coroutine; where nothing is awaited it never stops."""
-    return front.call(body if front.name == "asyncio" else lambda: _without_a_loop(body()))
-
-
-def _without_a_loop(coroutine: Any) -> Any:
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("something was awaited")
 
 
 async def result(given: Any) -> Any:

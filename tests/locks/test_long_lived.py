@@ -5,12 +5,14 @@ It is no lock, but it needs what the locks' suite has: one test for every front.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from typing import Any
 
 import pytest
 
+from tests.support.fronts import played
 from zkkit.errors import AlreadyStarted, Cancelled, SessionClosed, SessionLost, WrongWith
 from zkkit.paths import protected
 from zkkit.recipes.long_lived import LongLived
@@ -88,11 +90,25 @@ def test_a_block(front, open_session, zk_path, told, contenders):
         front.call(lambda: presence.start())
 
 
-@pytest.mark.front("asyncio")
-def test_the_wrong_block(front, open_session, zk_path):
-    """`with` on asyncio is refused before anything is begun."""
-    with pytest.raises(WrongWith), Presence(open_session(), zk_path):
-        pass
+def test_the_wrong_block(front, open_session, zk_path, told, contenders):
+    """`with` on asyncio, `async with` elsewhere: refused before anything is begun."""
+    presence = Presence(open_session(), zk_path)
+    presence.add_listener(told.append)
+
+    async def wrong() -> None:
+        if front.name == "asyncio":
+            with presence:
+                raise AssertionError("inside")
+        async with presence:
+            raise AssertionError("inside")
+
+    with pytest.raises(WrongWith) as caught:
+        played(front, wrong)
+    assert ("async with" in caught.value.hint) == (front.name == "asyncio")
+    assert presence.session.standing() == [] and contenders(zk_path) == []
+    front.call(lambda: presence.start())  # it was not started before
+    eventually(lambda: told == ["here"])
+    front.call(lambda: presence.close())
 
 
 def test_started_once(front, start, told):
@@ -118,22 +134,23 @@ def test_a_listener_that_nobody_would_await(front, open_session, zk_path):
         Presence(open_session(), zk_path).add_listener(listener)
 
 
-def test_a_listener_that_raises(front, start, told, caplog):
-    """It is logged, and the others are told all the same."""
-    presence = Presence
+@pytest.mark.parametrize("error", [RuntimeError, asyncio.CancelledError, SystemExit])
+def test_a_listener_that_raises(front, start, told, caplog, error):
+    """Whatever it is: it is logged, the others are told all the same, and the recipe lives on."""
 
-    class WithABadListener(presence):  # type: ignore[misc, valid-type]
-        def __init__(self, session: Any, path: str) -> None:
+    class WithABadListener(Presence[S]):
+        def __init__(self, session: S, path: str) -> None:
             super().__init__(session, path)
             self.add_listener(self.fail)
 
         def fail(self, event: str) -> None:
-            raise RuntimeError("the listener fails")
+            raise error("the listener fails")
 
     with caplog.at_level(logging.ERROR, "zkkit.recipes"):
         living = start(told, WithABadListener)
     assert "a listener of <WithABadListener" in caplog.text
     assert "the listener fails" in caplog.text
+    eventually(lambda: "waits for a watch" in "".join(living.session.standing()))
     living.remove_listener(living.fail)
     living.remove_listener(living.fail)
     front.call(lambda: living.close())

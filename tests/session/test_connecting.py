@@ -14,6 +14,9 @@ import pytest
 import zkkit
 from zkkit.ensemble import LocalEnsemble
 from zkkit.errors import ConnectFailed, InvalidPath, ZkkitError
+from zkkit.retry import Forever
+from zkkit.session.options import Options
+from zkkit.steps import OPEN_ACL, Acl
 from zkkit.testing import Proxy
 
 
@@ -138,6 +141,32 @@ def test_node_data_that_is_text(zk_hosts: str) -> None:
     """What locks write into their nodes is checked here, not by the first lock."""
     with pytest.raises(TypeError, match=r"node_data=.*must be bytes.*encode"):
         zkkit.connect(zk_hosts, node_data="me")  # type: ignore[arg-type]
+
+
+SENSELESS: list[tuple[str, Any]] = [
+    ("acl", "world"), ("acl", [1]), ("acl", 5), ("acl", OPEN_ACL[0]), ("acl", []),
+    ("acl", [Acl("all", "world", "anyone")]),  # type: ignore[arg-type]
+    ("auth", "digest"), ("auth", ("digest", "u:p")), ("auth", [("digest", b"u:p")]),
+    ("auth", [("digest",)]), ("auth", {"digest": "u:p"}), ("auth", 5),
+    ("retry", 3), ("retry", 0), ("retry", Forever),
+    ("namespace", 5), ("namespace", b"app"),
+    ("tls", True), ("tls", "ca.pem"),
+    ("timeout", True), ("connect_timeout", True), ("tick", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), SENSELESS)
+def test_arguments_that_make_no_sense(nobody: str, name: str, value: Any) -> None:
+    """Each is refused at the call, by its name; a credential is not shown."""
+    with pytest.raises(ValueError, match=rf"^{name}\b") as caught:
+        zkkit.connect(nobody, **{name: value})
+    assert "u:p" not in str(caught.value)
+
+
+def test_credentials_as_lists() -> None:
+    """Pairs may be lists: kazoo wants tuples."""
+    auth: Any = [["digest", "u:p"]]
+    assert Options("h:1", auth=auth).auth == (("digest", "u:p"),)
 
 
 def test_unknown_handler(zk_hosts: str) -> None:

@@ -23,7 +23,7 @@ from zkkit.errors import (
     NotEmpty,
 )
 from zkkit.paths import sequence_of
-from zkkit.steps import Acl, Check, Create, Delete, Mode, Set, Stat
+from zkkit.steps import Acl, Check, Create, Delete, Get, Mode, Set, Stat
 
 Eventually = Callable[..., Any]
 
@@ -94,6 +94,30 @@ def test_refusals(session: zkkit.Session, zk_path: str, refused: Any, error: Any
     with pytest.raises(error) as caught:
         refused(session, zk_path)
     assert caught.value.path.startswith(zk_path)
+
+
+@pytest.mark.parametrize(
+    ("why", "senseless"),
+    [
+        ("mode must be", lambda s, p: s.create(p, mode="ephemeral")),
+        ("acl must be", lambda s, p: s.create(p, acl="world")),
+        ("acl must be", lambda s, p: s.create(p, acl=5)),
+        ("ttl_ms must be", lambda s, p: s.create(p, mode=Mode.PERSISTENT_TTL, ttl_ms="5")),
+        ("version must be", lambda s, p: s.set(p, b"", version="1")),
+        ("version must be", lambda s, p: s.set(p, b"", version=None)),
+        ("version must be", lambda s, p: s.delete(p, version=2.5)),
+        ("a transaction takes", lambda s, p: s.multi("x")),
+        ("a transaction takes", lambda s, p: s.multi([Check(p)])),
+        ("a callback must be", lambda s, p: s.background(Get(p), 5)),
+    ],
+)
+def test_arguments_that_make_no_sense(
+    session: zkkit.Session, zk_path: str, why: str, senseless: Any
+) -> None:
+    """Each is refused by a sentence, and nothing is sent."""
+    with pytest.raises(ValueError, match=why):
+        senseless(session, zk_path)
+    assert session.exists(zk_path) is None
 
 
 def test_versions(session: zkkit.Session, other: zkkit.Session, zk_path: str) -> None:

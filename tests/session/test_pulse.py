@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +13,10 @@ import pytest
 import zkkit
 from zkkit.ensemble import LocalEnsemble
 from zkkit.record import Recorder
-from zkkit.session.clock import now
+from zkkit.session.clock import gap_for, now
+from zkkit.session.pulse import Beat, Pulse
+from zkkit.session.worker import Timer
+from zkkit.steps import Request
 from zkkit.testing import Proxy, throughout
 
 
@@ -87,6 +93,54 @@ def test_below_a_chroot(zk_hosts: str, zk_path: str) -> None:
     with zkkit.connect(zk_hosts + zk_path, timeout=1.5) as session:
         with zkkit.ReentrantLock(session, "/lock") as hold:
             throughout(lambda: hold.valid, 1.5 * session.timeout)
+
+
+def lapses(monkeypatch: pytest.MonkeyPatch, tick: float | None, round_trip: float) -> bool:
+    """Whether what is held lapses within ten timeouts on such a link; both in shares of a timeout.
+    Nothing but the pulse takes time here, and no clock runs."""
+    at, numbers = 0.0, itertools.count()
+    timers: list[tuple[float, int, Timer]] = []
+    lapsed: list[int] = []
+
+    def call_at(moment: float, function: Callable[[], object]) -> Timer:
+        timer = Timer(function)
+        heapq.heappush(timers, (moment, next(numbers), timer))
+        return timer
+
+    def send(step: Request[Any], beat: Beat) -> None:
+        sent_at = at
+        call_at(at + round_trip, lambda: pulse.answered(beat, sent_at, None))
+
+    monkeypatch.setattr("zkkit.session.pulse.now", lambda: at)
+    pulse = Pulse(
+        tick=tick, send=send, at=call_at, is_held=lambda: True, lapsed=lapsed.append, hang_up=None
+    )
+    at = round_trip
+    pulse.opened(1.0, 0.0, anew=True)
+    pulse.connected()
+    while at < 10.0 and not lapsed:
+        at, _, timer = heapq.heappop(timers)
+        if timer.function is not None:
+            timer.function()
+    return bool(lapsed)
+
+
+@pytest.mark.parametrize(
+    ("tick", "longest"), [(None, 1 / 14), (0.05, 1 / 8)], ids=["unknown", "known"]
+)
+def test_the_slowest_link(
+    monkeypatch: pytest.MonkeyPatch, tick: float | None, longest: float
+) -> None:
+    """How long round trips may be, in shares of the timeout: longer where the tick is given."""
+    assert not lapses(monkeypatch, tick, 0.99 * longest)
+    assert lapses(monkeypatch, tick, 1.05 * longest)
+
+
+def test_the_tick_comes_to_the_pulse(zk_hosts: str) -> None:
+    """What `connect` is told decides how far apart the requests of a proof must be."""
+    with zkkit.connect(zk_hosts, timeout=10.0, tick=0.5) as session:
+        proof = session._runner._pulse.proof
+        assert proof is not None and proof.gap == gap_for(10.0, 0.5) != gap_for(10.0, None)
 
 
 @pytest.mark.parametrize("tick", [0, -1, 6.0, "2"])

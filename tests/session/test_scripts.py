@@ -38,6 +38,7 @@ from zkkit.steps import (
     Mode,
     Multi,
     Node,
+    Notify,
     Now,
     Random,
     Recall,
@@ -600,6 +601,20 @@ def test_call_that_raises_a_base_exception(
     with pytest.raises(strange):
         session.run(Call(exit), timeout=2.0)
     assert session.run(Call(len, "abc"), timeout=2.0) == 3
+
+
+@pytest.mark.parametrize("strange", [SystemExit, asyncio.CancelledError])
+def test_notify_that_raises_a_base_exception(
+    session: zkkit.Session, caplog: pytest.LogCaptureFixture, strange: type[BaseException]
+) -> None:
+    """It is logged as what it is, the user's, and nobody is told."""
+
+    def exit() -> None:
+        raise strange
+
+    session.run(Notify(exit))
+    assert session.run(Call(len, "abc"), timeout=2.0) == 3
+    assert "user code of" in caplog.text
 
 
 def test_call_may_use_the_session(session: zkkit.Session, zk_path: str) -> None:

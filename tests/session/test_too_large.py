@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import zkkit
+from zkkit.ensemble import LocalEnsemble, config
 from zkkit.errors import ConnectionLost, NoNode, TooLarge
-from zkkit.session.kazoo_transport import SERVERS_TAKE, KazooTransport
+from zkkit.session.kazoo_transport import KazooTransport
+from zkkit.session.limit import SERVERS_TAKE, Limit
 from zkkit.session.link import BODY, Reply
 from zkkit.session.options import Options
 from zkkit.session.platforms import threads
@@ -124,8 +126,80 @@ def test_servers_that_take_more(answer: str) -> None:
     ear: Any = Ear()
     transport._listener = ear
     call = Outgoing(Wire("", OPEN_ACL).encode(Set("/x", LARGE)), "/x")
-    assert isinstance(transport._broke(call), TooLarge)
+    assert isinstance(transport._limit.error(call.size, call.path), TooLarge)
     refusal = Reply(call, 1.0, NoNode.code, 7, 1, bytes(BODY))
     transport.hear(refusal if answer == "refused" else refusal._replace(error=0, frame=bytes(99)))
     assert [type(error) for error in ear.errors] == [NoNode if answer == "refused" else type(None)]
-    assert isinstance(transport._broke(call), ConnectionLost)
+    assert isinstance(transport._limit.error(call.size, call.path), ConnectionLost)
+
+
+# --- servers that take less than by default -----------------------------------------------------
+
+
+def blamed(limit: Limit, *sizes: int) -> bool:
+    """Whether a request of the last size is, when connections break by such requests."""
+    for size in sizes:
+        limit.hung_up_on(size if limit.suspects(size, 0.0) else 0)
+    return isinstance(limit.error(sizes[-1], "/x"), TooLarge)
+
+
+def test_three_times_running() -> None:
+    """Then it must be the size. One that is larger goes on with the row."""
+    assert not blamed(Limit(), 5000, 5000)
+    assert blamed(Limit(), 5000, 5000, 5000)
+    assert blamed(Limit(), 5000, 7000, 6000)
+    limit = Limit()
+    limit.taken(120)
+    assert blamed(limit, 5000, 5000, 5000, 5000)
+    error = limit.error(5000, "/x")
+    assert isinstance(error, TooLarge) and error.limit == 120
+    assert pickle.loads(pickle.dumps(error)) == error
+    limit.taken(5000)
+    assert isinstance(limit.error(5000, "/x"), ConnectionLost)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(5000, 5000, 0, 5000), (5000, 5000, 4000), (5000, 5000, 80), (900, 900, 900), (0, 0, 0)],
+)
+def test_the_innocent(sizes: tuple[int, ...]) -> None:
+    """Not blamed: if a connection broke otherwise meanwhile, one that is smaller than those before,
+    and what every server takes."""
+    assert not blamed(Limit(), *sizes)
+
+
+def test_beside_one_that_is_larger() -> None:
+    """Of several under way it is the largest on which they hang up."""
+    limit = Limit()
+    assert blamed(limit, 2000, 5000, 5000)
+    assert isinstance(limit.error(2000, "/x"), ConnectionLost)
+
+
+def test_what_was_answered_once() -> None:
+    """Servers take it, and what is smaller."""
+    limit = Limit()
+    limit.taken(5000)
+    assert not blamed(limit, 5000, 5000, 5000)
+    assert blamed(limit, 5001, 5001, 5001)
+
+
+def test_hung_up_on_later() -> None:
+    """They hang up on what is too large at once: later it has another reason."""
+    assert Limit().suspects(5000, 0.01) and not Limit().suspects(5000, 30.0)
+
+
+@pytest.mark.slow
+def test_servers_that_take_less(ear: Any) -> None:
+    """A lock whose nodes are too large for these servers says so instead of trying for ever, and
+    leaves nothing; nobody else's request is blamed."""
+    flags = (*config.FAST_START, "-Djute.maxbuffer=4096")
+    with LocalEnsemble(1, jvm_flags=flags) as ensemble:
+        with zkkit.connect(ensemble.hosts, node_data=b"x" * 10_000) as session:
+            session.hooks.add(ear)
+            with pytest.raises(TooLarge, match=r"10,\d\d\d bytes.*set to take less") as caught:
+                zkkit.ReentrantLock(session, "/lock").acquire(timeout=60.0)
+            assert 0 < caught.value.limit < 4096
+            assert session.exists("/lock") is None or session.children("/lock") == ()
+            session.create("/fits", b"x" * 3000)
+            with zkkit.ReentrantLock(session, "/lock", node_data=b"x" * 3000):
+                pass

@@ -21,7 +21,7 @@ from zkkit.recipes.locks.hold import Hold
 from zkkit.retry import Forever
 from zkkit.session.clock import Proof
 from zkkit.session.pulse import Pulse
-from zkkit.testing import Proxy
+from zkkit.testing import Proxy, throughout
 
 TIMEOUTS = (2.0, 4.0, 10.0)
 
@@ -252,6 +252,26 @@ def test_a_slow_link(zk_ensemble: LocalEnsemble, zk_hosts: str, zk_path: str) ->
         proxy.delay(0.05)  # each way
         time.sleep(1.5 * max(TIMEOUTS))
         assert [pair.holds[0].valid for pair in pairs] == [True] * len(pairs)
+
+
+@pytest.mark.slow
+def test_a_slower_link_where_the_tick_is_known(zk_hosts: str, zk_path: str) -> None:
+    """Round trips of a tenth of the timeout lose a hold, unless the servers' tick is given."""
+    timeout, ticks = 10.0, (0.5, None)  # the first is that of the tests' servers
+    with Proxy(zk_hosts) as proxy, ExitStack() as stack:
+        proxy.delay(0.05 * timeout)  # each way
+        sessions = [
+            stack.enter_context(
+                zkkit.connect(proxy.hosts, timeout=timeout, tick=tick, connect_timeout=60.0)
+            )
+            for tick in ticks
+        ]
+        known, unknown = (
+            zkkit.ReentrantLock(session, f"{zk_path}/{number}").acquire()
+            for number, session in enumerate(sessions)
+        )
+        throughout(lambda: known.valid, 1.5 * timeout)
+        assert not unknown.valid
 
 
 @pytest.mark.slow  # quickly: tests/locks/test_lapsed.py

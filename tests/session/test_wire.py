@@ -4,13 +4,40 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zkkit.session.wire import Wire
-from zkkit.steps import OPEN_ACL, Children
+from zkkit.steps import OPEN_ACL, Acl, Check, Children, Create, Delete, Mode, Multi, Set
+
+LIKE_A_TEXT: Any = "world"
+SENSELESS: list[tuple[str, Any]] = [
+    *[
+        (r"^/a: version must be .* not", op)
+        for version in ("1", None, 2.5, 1 << 31)
+        for op in (Set("/a", b"", version), Delete("/a", version), Check("/a", version))  # type: ignore[arg-type]
+    ],
+    *[
+        (r"^/a: ttl_ms must be .* not", Create("/a", b"", Mode.PERSISTENT_TTL, None, ttl_ms))  # type: ignore[arg-type]
+        for ttl_ms in ("5", 2.5, 1 << 70)
+    ],
+    *[
+        (r"^acl must be a list of Acl\(", Create("/a", b"", Mode.PERSISTENT, acl))
+        for acl in (LIKE_A_TEXT, (1,), 5, (Acl(LIKE_A_TEXT, "world", "anyone"),))
+    ],
+]
+
+
+@pytest.mark.parametrize("in_multi", [False, True], ids=["alone", "in a multi"])
+@pytest.mark.parametrize(("why", "op"), SENSELESS)
+def test_fields_that_make_no_sense(why: str, op: Any, in_multi: bool) -> None:
+    """What cannot be written is named, with its path."""
+    with pytest.raises(ValueError, match=why):
+        Wire("", OPEN_ACL).encode(Multi((Create("/b"), op)) if in_multi else op)
+
 
 HEADER = b"the header of the reply"
 NAME = st.text("ab0-é羊\x7f", min_size=1, max_size=70)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 
 import pytest
 
@@ -17,6 +18,7 @@ from zkkit.errors import (
     TimedOut,
     Unsupported,
 )
+from zkkit.hooks import guarded
 from zkkit.sim import (
     NO_FAULTS,
     Endless,
@@ -413,16 +415,22 @@ def test_user_code_that_differs_is_noticed():
         alone(asks)
 
 
-def test_endless_user_code_is_ended(monkeypatch):
-    """User code that does not come back is interrupted, and the line named."""
+@pytest.mark.parametrize("listener", [False, True], ids=["called", "a listener"])
+def test_endless_user_code_is_ended(monkeypatch, listener):
+    """User code that does not come back is interrupted, and the line named; so is a listener,
+    though it may raise what it likes."""
     monkeypatch.setattr(zkkit.sim.watchdog, "PATIENCE", 0.1)
 
     def spins():
         while True:
             pass
 
+    def listens():
+        with guarded(logging.getLogger("zkkit"), "a listener failed"):
+            spins()
+
     def calls():
-        yield from Call(spins)
+        yield from Call(listens if listener else spins)
 
     with pytest.raises(Endless, match=r"spins \(.*test_background.py:\d+\)"):
         alone(calls)

@@ -13,7 +13,7 @@ import queue
 import signal
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -94,6 +94,19 @@ class FrontUnderTest(ABC):
     def end(self) -> None:
         for actor in self._actors:
             actor.end()
+
+
+def played(front: FrontUnderTest, body: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Let an actor do what is written as a coroutine; where nothing is awaited it never stops."""
+    return front.call(body if front.name == "asyncio" else lambda: _without_a_loop(body()))
+
+
+def _without_a_loop(coroutine: Any) -> Any:
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("something was awaited")
 
 
 def _settle(future: Future[Any], job: Job) -> None:

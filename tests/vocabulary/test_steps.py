@@ -88,6 +88,23 @@ def fields(step: Step[Any]) -> list[str]:
     return list(type(step).__slots__)
 
 
+SENSELESS: list[tuple[str, Any]] = [
+    ("mode must be", lambda: Create("/a", b"", "ephemeral")),  # type: ignore[arg-type]
+    ("mode must be", lambda: Create("/a", b"", 1)),  # type: ignore[arg-type]
+    ("number of seconds", lambda: Within("2", Wait())),  # type: ignore[arg-type]
+    ("a transaction takes .* not 'x'", lambda: Multi(("x",))),  # type: ignore[arg-type]
+    ("a transaction takes .* not Get", lambda: Multi((Get("/a"),))),  # type: ignore[arg-type]
+    (r"one by one, not \[Check", lambda: Multi(([Check("/a")],))),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("why", "make"), SENSELESS)
+def test_steps_that_make_no_sense(why: str, make: Any) -> None:
+    """A sentence says what is wrong where the step is made."""
+    with pytest.raises(ValueError, match=why):
+        make()
+
+
 @pytest.mark.parametrize("step", [step for step in STEPS if fields(step)], ids=name)
 def test_steps_are_frozen(step: Step[Any]) -> None:
     """No field of a step can be changed: it may be a key in somebody's table."""

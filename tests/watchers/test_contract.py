@@ -144,13 +144,13 @@ def expire(hosts: str, session: Any) -> None:
 
 @over(OURS, kazoo_breaks("a function that raises TypeError is called a second time", TypeError))
 def test_a_function_that_raises(front, kind, open_session, zk_path, witness, told, caplog):
-    """It is called once for a change, logged, and called again for the next one. Whether it takes
-    the event is asked of its signature, not tried."""
+    """It is called once for a change, logged, and called again for the next one, whatever it
+    raises. Whether it takes the event is asked of its signature, not tried."""
     session = open_session()
 
     def changed(data: bytes | None, stat: Any) -> None:
         told.append(data)
-        raise TypeError("the function fails")
+        raise (TypeError if data is None else asyncio.CancelledError)("the function fails")
 
     with caplog.at_level(logging.ERROR):
         front.call(lambda: kind.data(session, zk_path, changed))
@@ -158,6 +158,8 @@ def test_a_function_that_raises(front, kind, open_session, zk_path, witness, tol
         witness.create(zk_path, b"1")
         told_at_last(told, None, b"1")
         throughout(lambda: told == [None, b"1"], 0.1)
+        witness.set(zk_path, b"2")
+        told_at_last(told, None, b"1", b"2")
     assert "the function fails" in caplog.text
 
 

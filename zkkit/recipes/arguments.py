@@ -8,8 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from ..steps import Check, Create, Delete, Set
-
 
 def check_blocking(value: object) -> None:
     """`acquire(2)` does not mean two seconds."""
@@ -77,18 +75,6 @@ def check_methods(name: str, value: object, *methods: str) -> None:
         raise ValueError(f"{name} must be an object that has {wanted}, not {value!r}")
 
 
-def check_retry(value: object) -> None:
-    """A policy of zkkit.retry, or one of the caller's own."""
-    check_methods("retry (see zkkit.retry)", value, "delay")
-
-
 def is_awaited(function: object) -> bool:
     """Whether it gives a coroutine. An object that can be called may do so as well."""
     return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
-
-
-def check_ops(value: Sequence[object]) -> None:
-    """What a transaction is to apply."""
-    for op in value:
-        if not isinstance(op, Create | Delete | Set | Check):
-            raise ValueError(f"a transaction takes Create, Delete, Set and Check, not {op!r}")

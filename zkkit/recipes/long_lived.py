@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import AlreadyStarted, Cancelled, NotStarted, SessionClosed, SessionLost
+from ..hooks import guarded
 from ..scripting import (
     Awaiting,
     Blocking,
@@ -122,10 +123,8 @@ class LongLived(Recipe[S], Generic[S, E]):
 
     def _call_each(self, listeners: list[Callable[..., object]], *told: Any) -> None:
         for listener in tuple(listeners):
-            try:
+            with guarded(log, "a listener of %r failed", self):
                 listener(*told)
-            except Exception:
-                log.exception("a listener of %r failed", self)
 
     def _go_on(self) -> Script[None]:
         while True:

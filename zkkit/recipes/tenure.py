@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import MultiFailed, NotHeld, Unsupported
 from ..scripting import InSession, Returnable, S, script
 from ..steps import Check, Exists, Multi, MultiOp, Node, Script, Stat, StillHeld, Sync, Together
-from .arguments import check_callback, check_ops
+from .arguments import check_callback
 from .shared import until_answered
 
 
@@ -103,15 +103,13 @@ def guarded(
     tenures: Sequence[Tenure[Any]], ops: Sequence[MultiOp]
 ) -> Script[tuple[str | Stat | None, ...]]:
     """Apply `ops` only if all these nodes are still there."""
-    check_ops(ops)
-    return _guarded([tenure.guard() for tenure in tenures], ops)
+    checks = [tenure.guard() for tenure in tenures]
+    return _guarded(checks, Multi((*checks, *ops)))
 
 
-def _guarded(
-    checks: Sequence[Check], ops: Sequence[MultiOp]
-) -> Script[tuple[str | Stat | None, ...]]:
+def _guarded(checks: Sequence[Check], multi: Multi) -> Script[tuple[str | Stat | None, ...]]:
     try:
-        results = yield from Multi((*checks, *ops))
+        results = yield from multi
     except MultiFailed as failed:
         if failed.index < len(checks):
             gone = checks[failed.index].path

@@ -22,6 +22,7 @@ from copy import copy
 from typing import Any
 
 from ..errors import Cancelled, SessionLost
+from ..hooks import guarded
 from ..kernel import CANCELLED, ENDED, PENDING, RUNS, TIMED_OUT, Refused, advance, refuse
 from ..scripting import BackgroundActor, Returnable, as_script, innermost, name_of
 from ..steps import (
@@ -381,10 +382,8 @@ class Engine:
 
     def _notify(self, run: Run, step: Notify) -> None:
         def call() -> None:
-            try:
+            with guarded(log, "user code of %s failed", run.recipe or run.actor_name):
                 step.function(*step.args)
-            except Exception:
-                log.exception("user code of %s failed", run.recipe or run.actor_name)
 
         self._deliver(call)
 

@@ -15,6 +15,7 @@ from ..errors import (
     SessionClosed,
 )
 from ..hooks import Hooks
+from ..recipes.arguments import check_callback
 from ..scripting import RAISE, AnySession, InSession, S, as_script
 from ..steps import Script, Spawned, Step
 from .operations import Operations, StepOutcome, in_background, make_namespace
@@ -109,7 +110,9 @@ class Front(Operations[S], AnySession):
         Raises:
             SessionClosed: the session is closed.
             ForkedSession: it was opened in another process.
+            ValueError: `callback` cannot be called, or would have to be awaited.
         """
+        check_callback("a callback", callback)
         self.spawn(in_background(step, callback))
 
     # --- the session itself -----------------------------------------------------------------

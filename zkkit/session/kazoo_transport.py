@@ -20,10 +20,8 @@ from kazoo.retry import KazooRetry
 from ..errors import (
     CONNECTION_LOSS_CODES,
     SESSION_OVER_CODES,
-    ConnectionLost,
     MultiFailed,
     NoNode,
-    TooLarge,
     UnknownServerError,
     ZkkitError,
     server_error,
@@ -31,6 +29,7 @@ from ..errors import (
 from . import kazoo_private
 from .clock import now
 from .kazoo_handler import Handler, OwnRequest, kazoo_threads
+from .limit import Limit
 from .link import BODY, Fired, Heard, Link, Pong, Reply
 from .loop import AnySeat
 from .opcodes import EXISTS
@@ -44,11 +43,6 @@ _log = logging.getLogger("zkkit.kazoo")
 # With a handler of its own the logger is silent for those who have not configured logging (Python
 # would print its warnings to stderr) and as loud as ever for those who have.
 _log.addHandler(logging.NullHandler())
-
-
-SERVERS_TAKE = 0xFFFFF
-"""The most bytes a request may have: the servers' jute.maxbuffer, unless it was set. They hang up
-on a larger one, before they have read it."""
 
 
 _BACKLOG = 1 << 20
@@ -92,7 +86,8 @@ class KazooTransport:
         self._outbox: deque[Outgoing] = deque()
         self._sessions_lost = 0
         self._session_of_link = 0  # how many had been lost when the connection was made
-        self._largest_taken = SERVERS_TAKE  # these servers may take more
+        self._works_since = 0.0  # when the connection gave its first answer
+        self._limit = Limit()
 
     # --- what the session asks for --------------------------------------------------------
 
@@ -158,6 +153,8 @@ class KazooTransport:
 
     def hang_up(self) -> None:
         """Break the connection, if there is one; kazoo connects again by itself."""
+        if self._standing is not None:
+            self._standing.left = True
         self._handler.hang_up()
 
     def try_another(self) -> None:
@@ -183,7 +180,7 @@ class KazooTransport:
         standing = Standing(sock, Link(self._last_xid), self._timeout, self, self._seat)
         with self.batch():
             self._standing = standing
-            self._stands_since = now()
+            self._stands_since, self._works_since = now(), 0.0
             self._state_after = ""
             self._session_of_link = self._sessions_lost
             self._listener.connection_up()
@@ -235,6 +232,8 @@ class KazooTransport:
         return self._listener.batch()
 
     def hear(self, heard: Heard) -> None:
+        if not self._works_since:
+            self._works_since = now()
         if isinstance(heard, Reply):
             self._listener.answered(heard.sent_at)
             if heard.zxid > 0:
@@ -271,9 +270,9 @@ class KazooTransport:
             # told that the session is over.
             self.hang_up()
         if code in SESSION_OVER_CODES or code in CONNECTION_LOSS_CODES:
-            self._listener.replied(call, None, self._broke(call))
+            self._listener.replied(call, None, self._limit.error(call.size, call.path))
             return
-        self._largest_taken = max(self._largest_taken, call.size)
+        self._limit.taken(call.size)
         if code:
             self._listener.replied(call, None, server_error(code, call.path))
         elif isinstance(value, ZkkitError):
@@ -283,7 +282,7 @@ class KazooTransport:
 
     def _garbled(self, call: Outgoing, unreadable: Exception) -> None:
         _log.warning("the reply to %r cannot be read: %r", call, unreadable)
-        self._listener.replied(call, None, self._broke(call))
+        self._listener.replied(call, None, self._limit.error(call.size, call.path))
         self.hang_up()
 
     def drained(self) -> None:
@@ -300,20 +299,20 @@ class KazooTransport:
         for call in self._outbox:
             call.sent_at = 0.0
         self._listener.connection_down()
-        for call in _of_scripts(taken):
-            self._listener.replied(call, None, self._broke(call))
+        lost = _of_scripts(taken)
+        self._limit.hung_up_on(0 if standing.left else self._suspected(lost))
+        for call in lost:
+            self._listener.replied(call, None, self._limit.error(call.size, call.path))
         own = [what for what in (*taken, *not_taken) if isinstance(what, OwnRequest)]
         self._handler.go_on(self._state_after, why, now() - self._stands_since, own)
 
-    def _broke(self, call: Outgoing) -> ZkkitError:
-        """What it means that the connection broke while this call was under way."""
-        if call.size > self._largest_taken:
-            return TooLarge(call.size, SERVERS_TAKE, call.path)
-        return ConnectionLost(
-            "the connection broke while a request was under way; "
-            f"it may or may not have been applied: {call.path}",
-            path=call.path,
-        )
+    def _suspected(self, lost: list[Outgoing]) -> int:
+        """The size of the request on which the server may have hung up, of all that were under way;
+        0 for none."""
+        call = max(lost, key=lambda each: each.size, default=None)
+        if call is None or not 0.0 < self._works_since <= call.sent_at:
+            return 0
+        return call.size if self._limit.suspects(call.size, now() - call.sent_at) else 0
 
 
 def _of_scripts(asked: list[Any]) -> list[Outgoing]:

@@ -31,6 +31,7 @@ from ..steps import (
     Set,
     Stat,
     Step,
+    check_acl,
 )
 
 R = TypeVar("R")
@@ -46,6 +47,7 @@ class Operations(InSession[S]):
         ConnectionLost      the connection broke; a write may have been applied or not
         SessionLost         the session is over (SessionClosed: it was closed on this side)
         ForkedSession       the session was opened in another process
+        ValueError          an argument makes no sense (TypeError: data are not bytes)
     """
 
     @property
@@ -74,7 +76,10 @@ class Operations(InSession[S]):
             Unimplemented: the servers are too old for this mode, or are not set to take a TTL.
             TooLarge: data and path are larger than servers take.
         """
-        step = Create(path, data, mode, None if acl is None else tuple(acl), ttl_ms)
+        if acl is not None:
+            check_acl(acl)
+            acl = tuple(acl)
+        step = Create(path, data, mode, acl, ttl_ms)
         if not make_parents:
             return (yield from step)
         (made,) = yield from create_with_parents(step)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import ZkkitError
 from ..hosts import parse_hosts
 from ..paths import validate
-from ..recipes.arguments import check_retry
-from ..retry import Exponential, RetryPolicy
-from ..steps import OPEN_ACL, Acl, check_data
+from ..retry import Exponential, RetryPolicy, check_policy
+from ..steps import OPEN_ACL, Acl, check_acl, check_data
 
 SESSION_TIMEOUT = 10.0
 """Seconds, where none are given."""
@@ -53,28 +52,33 @@ class Options:
         self.hosts = parse_hosts(hosts)
         _check_timeouts(timeout, connect_timeout)
         _check_tick(tick, timeout)
+        if not isinstance(namespace, str | None):
+            raise ValueError(f"namespace must be a path as text, not {namespace!r}")
         namespace_path = validate("/" + (namespace or "").strip("/"))
-        _check_tls(tls or {})
+        _check_auth(auth)
+        _check_tls(tls)
+        if retry is not None:
+            check_policy(retry)
         if node_data is not None:
             check_data("nodes (node_data=)", node_data)
-        if acl is not None and not acl:
-            raise ValueError("acl= is empty: nobody could use the nodes; leave it out for all")
-        if retry is not None:
-            check_retry(retry)
+        if acl is not None:
+            check_acl(acl)
+            if not acl:
+                raise ValueError("acl= is empty: nobody could use the nodes; leave it out for all")
         self.timeout = timeout
         self.connect_timeout = connect_timeout
         self.tick = tick
         self.namespace_path = "" if namespace_path == "/" else namespace_path
-        self.auth = tuple(auth or ())
+        self.auth = tuple((scheme, credential) for scheme, credential in auth or ())
         self.acl = OPEN_ACL if acl is None else tuple(acl)
         self.tls = tls
-        self.retry = retry or DEFAULT_RETRY
+        self.retry = DEFAULT_RETRY if retry is None else retry
         self.node_data = _own_address() if node_data is None else node_data
 
 
 def _check_timeouts(timeout: float, connect_timeout: float) -> None:
     for name, seconds in (("timeout", timeout), ("connect_timeout", connect_timeout)):
-        if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+        if not _is_number(seconds) or not 0 < seconds < float("inf"):
             raise ValueError(f"{name} must be a number of seconds > 0, not {seconds!r}")
     if timeout > _LONGEST:
         raise ValueError(
@@ -86,11 +90,33 @@ def _check_timeouts(timeout: float, connect_timeout: float) -> None:
 def _check_tick(tick: float | None, timeout: float) -> None:
     if tick is None:
         return
-    if not isinstance(tick, int | float) or not 0 < tick <= timeout / 2:
+    if not _is_number(tick) or not 0 < tick <= timeout / 2:
         raise ValueError(
             f"tick is the servers' tickTime in seconds, at most half of timeout={timeout:g}, "
             f"not {tick!r}"
         )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_auth(auth: Any) -> None:
+    listed = isinstance(auth, Collection) and not isinstance(auth, str | bytes | Mapping)
+    if auth is not None and not (listed and all(map(_is_credential, auth))):
+        # Not the value: it is a secret.
+        raise ValueError(
+            "auth must be a list of pairs of texts, a scheme and a credential, such as "
+            '[("digest", "user:password")]'
+        )
+
+
+def _is_credential(pair: object) -> bool:
+    return (
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and all(isinstance(text, str) for text in pair)
+    )
 
 
 def _own_address() -> bytes:
@@ -101,7 +127,11 @@ def _own_address() -> bytes:
         return socket.gethostname().encode()
 
 
-def _check_tls(tls: Mapping[str, Any]) -> None:
+def _check_tls(tls: Any) -> None:
+    if tls is None:
+        return
+    if not isinstance(tls, Mapping):
+        raise ValueError(f'tls must be a mapping, such as {{"ca": "ca.pem"}}, not {tls!r:.80}')
     unknown = set(tls) - _TLS_NAMES
     if unknown:
         raise ValueError(

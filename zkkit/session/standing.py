@@ -59,6 +59,8 @@ class Standing:
         self.is_over = False
         self.full = False
         """Whether the socket takes nothing at the moment."""
+        self.left = False
+        """Whether it was broken off on this side."""
         self._why = ""
         self._last_sent = self._last_heard = now()
 
@@ -83,7 +85,7 @@ class Standing:
         except _NOT_NOW:
             pass
         except OSError as broken:
-            self.hang_up(f"the connection broke: {broken}")
+            self._shut(f"the connection broke: {broken}")
             return
         if outgoing:
             self.full = True
@@ -91,6 +93,10 @@ class Standing:
 
     def hang_up(self, why: str) -> None:
         """Break it off. The reader finds out."""
+        self.left = True
+        self._shut(why)
+
+    def _shut(self, why: str) -> None:
         self._why = self._why or why
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

@@ -29,6 +29,7 @@ from ..steps import (
     Stat,
     Sync,
     Watch,
+    check_acl,
 )
 from . import opcodes
 
@@ -70,8 +71,14 @@ class Wire:
         }
 
     def encode(self, step: Request[Any]) -> Encoded:
-        """A request as it goes on the wire, and how to decode the reply."""
-        return self._encoders[type(step)](step)
+        """A request as it goes on the wire, and how to decode the reply. Raises ValueError if one
+        of its fields cannot be written; which one is looked for only then."""
+        try:
+            return self._encoders[type(step)](step)
+        except (struct.error, AttributeError, TypeError):
+            for op in step.ops if isinstance(step, Multi) else (step,):
+                _check(op)
+            raise
 
     def encode_remove_watch(self, path: str, kind: int) -> Encoded:
         """removeWatches: kind 1 is a child watch, 2 a data watch, 3 a persistent one."""
@@ -162,6 +169,23 @@ class Wire:
                 for code, op in zip(codes, step.ops, strict=True)
             )
         )
+
+
+def _check(op: Any) -> None:
+    """Raise ValueError if one of these fields cannot be written."""
+    version, ttl_ms, acl = (getattr(op, name, None) for name in ("version", "ttl_ms", "acl"))
+    if hasattr(op, "version") and not _is_whole(version, 31):
+        raise ValueError(
+            f"{op.path}: version must be a whole number of 32 bits (-1 fits any), not {version!r}"
+        )
+    if ttl_ms is not None and not _is_whole(ttl_ms, 63):
+        raise ValueError(f"{op.path}: ttl_ms must be a whole number of 64 bits, not {ttl_ms!r}")
+    if acl is not None:
+        check_acl(acl)
+
+
+def _is_whole(value: object, bits: int) -> bool:
+    return isinstance(value, int) and -(1 << bits) <= value < 1 << bits
 
 
 def _string(text: str) -> bytes:

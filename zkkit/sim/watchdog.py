@@ -16,8 +16,8 @@ PATIENCE = 2.0
 """Seconds that the code between two yields may take: it computes, and nothing else."""
 
 
-class Stuck(BaseException):
-    """Thrown into a script that does not come back."""
+class Stuck(KeyboardInterrupt):
+    """Thrown into a script that does not come back, and like a Ctrl-C caught by nobody."""
 
 
 class Activity:

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ...errors import AlreadyStarted, SessionLost, WrongWith
+from ...hooks import guarded
 from ...scripting import Awaiting, Blocking, S, closing_script, script
 from ...steps import Call, Fire, Recall, Remember, Script, Sync, Wait
 from ..arguments import check_callback
@@ -96,11 +97,9 @@ class Following(LongLived[S, V], Generic[S, V]):
         if self._function is None:
             return None
         event = (fire,) if self._wants_event else ()
-        try:
+        with guarded(log, "the function of %r failed", self):
             return self._function(*self._arguments(found), *event)
-        except Exception:
-            log.exception("the function of %r failed", self)
-            return None
+        return None
 
     @script
     def _next(self, told: tuple[V] | None) -> Script[V]:

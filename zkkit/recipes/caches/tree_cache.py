@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from ...hooks import guarded
 from ...scripting import S
 from ...steps import Call, Children, Fire, FireKind, Get, Request, Script, Sync
 from ..arguments import check_methods
@@ -176,11 +177,9 @@ class WatchesEach:
         """What the user's code says yes to."""
         chosen = []
         for path in paths:
-            try:
+            with guarded(log, "the selector of %r failed for %s, which is left out", self, path):
                 if question(path):
                     chosen.append(path)
-            except Exception:
-                log.exception("the selector of %r failed for %s, which is left out", self, path)
         return chosen
 
     def _depth(self, path: str) -> int:

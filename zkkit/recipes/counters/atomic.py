@@ -33,10 +33,9 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 from ...errors import SessionLost
-from ...retry import Exponential, RetryPolicy
+from ...retry import Exponential, RetryPolicy, check_policy
 from ...scripting import Recipe, S, checked_timeout, script
 from ...steps import Data, Mark, Now, Random, Script
-from ..arguments import check_retry
 from ..locks.reentrant import ReentrantLock
 from ..shared import begin_again, pause
 from .forms import Form, as_text
@@ -102,7 +101,7 @@ class Atomic(Recipe[S], Generic[S, T]):
         promoted_to: str | PromotedToLock | None = None,
     ) -> None:
         super().__init__(session, path)
-        check_retry(retry)
+        check_policy(retry)
         if isinstance(promoted_to, str):
             promoted_to = PromotedToLock(promoted_to)
         self._retry = retry
@@ -114,7 +113,7 @@ class Atomic(Recipe[S], Generic[S, T]):
                     f"promoted_to must be the path of a lock, or a PromotedToLock(path, retry=, "
                     f"timeout=), not {promoted_to!r}"
                 )
-            check_retry(promoted_to.retry)
+            check_policy(promoted_to.retry)
             checked_timeout(promoted_to.timeout)
             self._lock = ReentrantLock(session, promoted_to.path)
 
