@@ -132,8 +132,8 @@ def tale() -> Tale:
     tale = Tale()
     tale.note(
         "chaos", 0, "plan", locks=["lock"], fronts=["threads", "asyncio"], limits={SEM: 2},
-        faults=["kill client", "cut leader"], fenced=[X], counters=[COUNTER], caches=["cache"],
-        gates=GATE, meetings={MEETING: 2},
+        faults=["kill client", "cut leader"], fenced=[X], counters=[COUNTER],
+        caches={"cache": [TREE, "all"]}, gates=GATE, meetings={MEETING: 2},
         watches={"data watch": TREE, "children watch": TREE},
     )  # fmt: skip
     tale.born(A, "threads")
@@ -446,6 +446,44 @@ def watch_never_called(tale: Tale) -> None:
     tale.saw_the_tree("asyncio-9")
 
 
+def other_caches(tale: Tale) -> None:
+    """One follows a node, one the children of another: no more than that is theirs."""
+    more = {"node cache": (f"{TREE}/a", "node"), "children cache": (TREE, "children")}
+    tale.files["chaos"][0]["caches"].update(more)
+    for cache in more:
+        for process in (A, B):
+            told = {"cache": cache, "path": f"{TREE}/a"}
+            tale.note(process, 3.0, "told", kind="created", node=[7, 7, "old"], **told)
+            tale.note(process, 4.0, "told", kind="changed", node=[7, 9, "new"], **told)
+            tale.note(process, 25, "content", cache=cache, nodes={f"{TREE}/a": [7, 9, "new"]})
+
+
+def children_cache_has_a_ghost(tale: Tale) -> None:
+    other_caches(tale)
+    child = {"path": f"{TREE}/b", "node": [11, 11, ""]}
+    tale.note(B, 5.0, "told", cache="children cache", kind="created", **child)
+    tale.line(B, "content")["nodes"][f"{TREE}/b"] = [11, 11, ""]
+
+
+def children_cache_without_a_child(tale: Tale) -> None:
+    other_caches(tale)
+    child = {"path": f"{TREE}/a", "node": None}
+    tale.note(B, 5.0, "told", cache="children cache", kind="deleted", **child)
+    tale.line(B, "content")["nodes"] = {}
+
+
+def node_cache_lags_for_ever(tale: Tale) -> None:
+    other_caches(tale)
+    for event in ("told", "content"):
+        [line] = [
+            line
+            for line in tale.files[B]
+            if (line["e"], line.get("cache")) == (event, "node cache") and line["t"] >= 4e9
+        ]
+        tale.files[B].remove(line)
+    tale.note(B, 25, "content", cache="node cache", nodes={f"{TREE}/a": [7, 7, "old"]})
+
+
 def cache_lags_for_ever(tale: Tale) -> None:
     """It never heard of the change, and tells the same of itself."""
     tale.files[B].remove(tale.line(B, "told"))
@@ -544,6 +582,9 @@ def content_unknown(tale: Tale) -> None:
             "the cache of asyncio-1 is not like the tree at the end, in 1 nodes such as "
             "/chaos/tree/a: 0x7/0x7 with 'old' there, 0x7/0x9 with 'new' in the latter",
         ),
+        (node_cache_lags_for_ever, "the node cache of asyncio-1 is not like the tree at the end"),
+        (children_cache_has_a_ghost, "the children cache of asyncio-1 is not like the tree at"),
+        (children_cache_without_a_child, "the children cache of asyncio-1 is not like the tree "),
         (cache_has_a_ghost, "the cache of asyncio-1 is not like the tree at the end"),
         (cache_with_other_data, "the cache of asyncio-1 is not like the tree at the end"),
         (cache_took_another_node_for_the_same, "is not like the tree at the end"),
@@ -758,6 +799,7 @@ def created_anew(tale: Tale) -> None:
         not_all_came_in_the_calm,
         watch_of_the_dead,
         cache_of_the_dead,
+        other_caches,
         created_anew,
         two_readers,
         reentry,

@@ -30,8 +30,8 @@ from zkkit.chaos.gates import GateKeeper, Passenger
 from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
 from zkkit.chaos.meetings import MeetingMember
 from zkkit.chaos.scene import KINDS, LONG, QUICK, locks_to_take
-from zkkit.chaos.trees import Gardener, StormCaches, converge
-from zkkit.chaos.watching import WATCHER, StormWatches, TreeWatcher
+from zkkit.chaos.trees import WATCHER, Gardener, StormCaches, converge
+from zkkit.chaos.watching import StormWatches, TreeWatcher
 from zkkit.errors import ConnectFailed
 from zkkit.retry import Forever
 

@@ -31,8 +31,8 @@ from zkkit.chaos.diary import Diary
 from zkkit.chaos.ledger import Ledger
 from zkkit.chaos.meetings import meetings
 from zkkit.chaos.storm import Storm
-from zkkit.chaos.trees import CACHES, write_tree
-from zkkit.chaos.watching import WATCHER, WATCHES
+from zkkit.chaos.trees import FOLLOWED, write_tree
+from zkkit.chaos.watching import WATCHES
 from zkkit.ensemble import LocalEnsemble
 from zkkit.ensemble.base import poll
 from zkkit.errors import ZkkitError
@@ -81,7 +81,7 @@ def run(plan: ChaosPlan, history: Path, on_round: Callable[[str], object]) -> di
         limits=scene.LIMITS,
         fenced=scene.FENCED,
         counters=[scene.COUNTER],
-        caches=[*CACHES, WATCHER],
+        caches=FOLLOWED,
         watches=WATCHES,
         gates=scene.GATES,
         meetings=meetings(PER_FRONT * len(plan.fronts)),
