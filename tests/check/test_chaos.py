@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from zkkit.check.chaos.properties import PLACES
 from zkkit.show.table import table
 
 X, RW, SEM, LATCH = "/chaos/x", "/chaos/rw", "/chaos/sem", "/chaos/latch"
-COUNTER, TREE, GATE, MEETING = "/chaos/counter", "/chaos/tree", "/chaos/gates/a", "/chaos/meeting"
+COUNTER, SHARED_COUNT, NUMBERS = "/chaos/counter", "/chaos/shared-count", "/chaos/numbers"
+TREE, GATE, MEETING = "/chaos/tree", "/chaos/gates/a", "/chaos/meeting"
 A, B, C = "threads-1", "asyncio-1", "threads-2"
 NODES = {TREE: [5, 5, ""], f"{TREE}/a": [7, 9, "new"]}
 Line = dict[str, Any]
@@ -27,7 +29,8 @@ class Tale:
 
     def __init__(self) -> None:
         self.files: dict[str, list[Line]] = {"chaos": [], "ledger": []}
-        self._attempts = self._additions = self._at_gates = self._visits = 0
+        self._attempts = self._at_gates = self._visits = 0
+        self._additions: Counter[str] = Counter()
 
     def note(self, file: str, at: float, event: str, **facts: Any) -> None:
         self.files.setdefault(file, []).append({"t": int(at * 1e9), "e": event, **facts})
@@ -52,16 +55,18 @@ class Tale:
         self.note(process, end, "valid", valid=valid, **me)
         return {"who": [process, "a", self._attempts], "parts": parts}
 
-    def added(self, process: str, asked: float, answered: float, before: int) -> None:
+    def added(
+        self, process: str, asked: float, answered: float, before: int, counter: str = COUNTER
+    ) -> None:
         """An addition that was confirmed."""
-        me = self.adding(process, asked)
+        me = self.adding(process, asked, counter)
         self.note(process, answered, "added", before=before, after=before + 1, **me)
 
-    def adding(self, process: str, asked: float) -> dict[str, Any]:
+    def adding(self, process: str, asked: float, counter: str = COUNTER) -> dict[str, Any]:
         """An addition, without an answer yet."""
-        self._additions += 1
-        me = {"actor": "counter", "attempt": self._additions}
-        self.note(process, asked, "add", counter=COUNTER, **me)
+        self._additions[counter] += 1
+        me = {"actor": counter.rpartition("/")[2], "attempt": self._additions[counter]}
+        self.note(process, asked, "add", counter=counter, **me)
         return me
 
     def at_gate(
@@ -133,6 +138,7 @@ def tale() -> Tale:
     tale.note(
         "chaos", 0, "plan", locks=["lock"], fronts=["threads", "asyncio"], limits={SEM: 2},
         faults=["kill client", "cut leader"], fenced=[X], counters=[COUNTER],
+        numbers=[NUMBERS],
         caches={"cache": [TREE, "all"]}, gates=GATE, meetings={MEETING: 2},
         watches={"data watch": TREE, "children watch": TREE},
     )  # fmt: skip
@@ -158,6 +164,8 @@ def tale() -> Tale:
     tale.at_gate(B, "come", 2.2, 2.5, "turned back")
     tale.at_gate(B, "come", 2.6, 3.2, "passed")
     tale.at_gate(A, "open", 3.0, 3.1, "gate done")
+    tale.added(A, 2.0, 2.5, 5, NUMBERS)
+    tale.added(B, 2.6, 3.0, 0, NUMBERS)
     tale.added(A, 2.0, 2.5, 0)
     tale.added(B, 2.2, 3.0, 1)
     tale.note("chaos", 20, "phase", phase="calm")
@@ -171,6 +179,7 @@ def tale() -> Tale:
     for place in PLACES:
         tale.note("chaos", 26, "looked", where=place)
     tale.note("chaos", 25, "tree", nodes=NODES)
+    tale.note("chaos", 27, "counted", counter=NUMBERS, value=10)
     tale.note("chaos", 27, "counted", counter=COUNTER, value=2)
     tale.note("chaos", 27, "drained")
     return tale
@@ -183,6 +192,7 @@ def test_a_sound_history_holds(tale: Tale, tmp_path: Path) -> None:
     assert found.judgement.verdict == "holds", found
     assert "4 grants under 2 faults" in found.judgement.why
     assert "2 additions counted once (0 more are unknown)" in found.judgement.why
+    assert "2 numbers were given out once" in found.judgement.why
     assert "1 came to a closed gate and passed when it was opened" in found.judgement.why
     assert "2 caches and watchers told of 6 changes and became like the tree" in found.judgement.why
     assert "lock        2        2          0     1         0.0 s" in table(*grants_table(history))
@@ -372,6 +382,28 @@ def addition_without_an_answer(tale: Tale) -> None:
     tale.adding(B, 6.0)
 
 
+def lost_update(tale: Tale) -> None:
+    """Two set a shared count, both from what they had found, and both were told that it is so."""
+    tale.files["chaos"][0]["counters"].append(SHARED_COUNT)
+    tale.added(A, 2.0, 2.5, 0, SHARED_COUNT)
+    tale.added(B, 2.2, 2.6, 0, SHARED_COUNT)
+    tale.note("chaos", 27, "counted", counter=SHARED_COUNT, value=1)
+
+
+def number_given_out_twice(tale: Tale) -> None:
+    """By two processes that reserved the same block."""
+    tale.added(B, 3.5, 4.0, 5, NUMBERS)
+
+
+def number_nobody_reserved(tale: Tale) -> None:
+    """The block went with its session, and its numbers are given out all the same."""
+    tale.added(B, 3.5, 4.0, 10, NUMBERS)
+
+
+def number_never_given(tale: Tale) -> None:
+    tale.adding(B, 6.0, NUMBERS)
+
+
 def passed_early(tale: Tale) -> None:
     tale.at_gate(A, "close", 5.0, 5.1, "gate done")
     tale.at_gate(B, "come", 5.2, 5.3, "passed")
@@ -556,6 +588,10 @@ def content_unknown(tale: Tale) -> None:
         (added_two, "asyncio-1/counter#2 added one to 1 and got 3"),
         (number_goes_back, "asyncio-1/counter#4 was given 3 after threads-1/counter#3 had been gi"),
         (addition_without_an_answer, "asyncio-1/counter#3 added for 19 s and got no answer"),
+        (lost_update, "/chaos/shared-count"),
+        (number_given_out_twice, "asyncio-1/numbers#3 and threads-1/numbers#1 were both given 5"),
+        (number_nobody_reserved, "/chaos/numbers holds 10 in the end, and asyncio-1/numbers#3 was"),
+        (number_never_given, "/chaos/numbers: asyncio-1/numbers#3 added for 19 s and got no ans"),
         (passed_early, "gates/a: asyncio-1/g#6 passed 200.0 ms after threads-1/g#5 had closed it"),
         (
             passed_a_gate_of_the_dead,
@@ -880,6 +916,12 @@ def nobody_counted(tale: Tale) -> None:
         tale.line(process, "added")["t"] = 21_000_000_000
 
 
+def no_number_was_given(tale: Tale) -> None:
+    for process in (A, B):
+        [line, _counted] = [line for line in tale.files[process] if line["e"] == "added"]
+        line["t"] = 21_000_000_000
+
+
 def not_read_in_the_end(tale: Tale) -> None:
     tale.left_out("counted")
 
@@ -928,6 +970,7 @@ def never_cut_off(tale: Tale) -> None:
     ("doubt", "sentence"),
     [
         (nobody_counted, "nobody ever added to /chaos/counter in the storm"),
+        (no_number_was_given, "nobody ever added to /chaos/numbers in the storm"),
         (not_read_in_the_end, "nobody read what /chaos/counter held in the end"),
         (nobody_turned_back, "nobody was ever turned back by a closed gate"),
         (never_passed, "nobody who came to a closed gate ever passed it"),

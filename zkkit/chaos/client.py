@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import zkkit
 from zkkit.chaos.actors import CLOSE, ActorInStorm, PhaseFile, StormActor
-from zkkit.chaos.counting import CountingActor
+from zkkit.chaos.counting import CountingActor, ways_to_add
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.gates import GateKeeper, Passenger
 from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
@@ -94,7 +94,7 @@ async def _live(order: Order, ground: Ground) -> None:
     lives = [actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in KINDS]
     for number in range(_LONG_ACTORS):
         lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG)))
-    lives.append(actor(CountingActor, "counter").live(session))
+    lives += [actor(CountingActor, name).live(one) for name, one in ways_to_add(session).items()]
     lives.append(actor(Gardener, "gardener").live(session))
     lives.append(actor(GateKeeper, "keeper").live(session))
     lives.append(actor(Passenger, "passenger").live(session))

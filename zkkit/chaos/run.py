@@ -80,7 +80,8 @@ def run(plan: ChaosPlan, history: Path, on_round: Callable[[str], object]) -> di
         locks=scene.LOCKS,
         limits=scene.LIMITS,
         fenced=scene.FENCED,
-        counters=[scene.COUNTER],
+        counters=[scene.COUNTER, scene.SHARED_COUNT],
+        numbers=[scene.NUMBERS],
         caches=FOLLOWED,
         watches=WATCHES,
         gates=scene.GATES,
@@ -204,7 +205,8 @@ class _Stage:
         look("receipts", "node", _EXPIRY, partial(remains.receipts, session))
         known = partial(remains.sessions, self.ensemble, self.sessions)
         look("sessions", "session", _EXPIRY, known)
-        self.diary.note("counted", counter=scene.COUNTER, value=count(session))
+        for counter, value in count(session).items():
+            self.diary.note("counted", counter=counter, value=value)
 
     def _keep_diaries(self, crew: StormCrew) -> None:
         for diary in crew.diaries:

@@ -1,5 +1,5 @@
 """Which locks there are, where they lie, and how each of their holds excludes others. An election
-is one of them here: to lead is to hold. Beside them lie a counter, a tree, gates and meetings.
+is one of them here: to lead is to hold. Beside them lie counters, a tree, gates and meetings.
 
 Every kind of lock is there twice: in one place it is taken for milliseconds, by many, and in the
 other for seconds, so that faults find somebody who holds it. A MultiLock takes two paths that
@@ -28,7 +28,10 @@ from zkkit.recipes.locks.multi import MultiHold
 ROOT = "/chaos"
 LEDGER = f"{ROOT}/ledger"
 COUNTER = f"{ROOT}/counter"
-RECEIPTS = f"{COUNTER}-receipts"
+SHARED_COUNT = f"{ROOT}/shared-count"
+NUMBERS = f"{ROOT}/numbers"
+"""A counter whose numbers are reserved a block at a time, and given out one by one."""
+RECEIPTS = tuple(f"{counter}-receipts" for counter in (COUNTER, SHARED_COUNT, NUMBERS))
 """Receipts tell a session whether an addition counted; they go with the session."""
 TREE = f"{ROOT}/tree"
 """Changed by actors, followed by caches."""
@@ -60,7 +63,8 @@ while it is proved that they may."""
 
 _LEASE_DIRECTORIES = ("locks", "leases")
 DIRECTORIES = frozenset(
-    [LEDGER, COUNTER, RECEIPTS, TREE, GATES, MEETINGS, f"{MEETINGS}/some", f"{MEETINGS}/all"]
+    [LEDGER, TREE, GATES, MEETINGS, f"{MEETINGS}/some", f"{MEETINGS}/all"]
+    + [COUNTER, SHARED_COUNT, NUMBERS, *RECEIPTS]
     + [f"{ROOT}/{place}" for place in PLACES]
     + [f"{ROOT}/{place}/herd-election" for place in PLACES]
     + [*FENCED, *LIMITS]

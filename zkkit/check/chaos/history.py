@@ -84,8 +84,8 @@ class GrantRecord:
 
 @dataclass
 class Addition:
-    """Somebody added one to a counter. `outcome` is "added", "unadded" or "unknown"; None if no
-    answer came."""
+    """Somebody added one to a counter, or was to be given a number of it: `before`. `outcome` is
+    "added", "unadded" or "unknown"; None if no answer came."""
 
     who: Who
     counter: str
