@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ class Tale:
     def hold(
         self, process: str, begin: float, end: float, token: int | None, *, valid: bool = True,
         lock: str = "lock", path: str = X, mode: str = EXCLUSIVE, session: str = "0x1",
-        inside: dict[str, Any] | None = None, again: bool = False,
+        inside: dict[str, Any] | None = None, again: bool = False, run_of: int | None = None,
+        released: float = 0.0,
     ) -> dict[str, Any]:  # fmt: skip
         """One hold, asked twice whether it is valid; gives what identifies it."""
         self._attempts += 1
@@ -50,9 +52,12 @@ class Tale:
         outer = inside["who"][2] if inside else None
         self.note(process, begin, "ask", lock=lock, **me)
         told = {"parts": parts, "session": session, "inside": outer, "again": again}
+        told["selector"] = run_of
         self.note(process, begin, "granted", **told, **me)
         self.note(process, begin, "valid", valid=True, **me)
         self.note(process, end, "valid", valid=valid, **me)
+        if released:
+            self.note(process, released, "release", **me)
         return {"who": [process, "a", self._attempts], "parts": parts}
 
     def added(
@@ -341,6 +346,25 @@ def deposed_leader_writes(tale: Tale) -> None:
     tale.written(old, 202)
 
 
+def ran_twice_at_once(tale: Tale) -> None:
+    """The session was lost, and the selector did not wait for its function to end."""
+    run = partial(tale.hold, A, lock="selector", path=LATCH, run_of=1)
+    run(5.0, 6.0, 31, valid=False, released=8.0)
+    run(7.0, 7.5, 32, released=7.6)
+
+
+def ran_again_before_it_ended(tale: Tale) -> None:
+    """It never came to an end."""
+    run = partial(tale.hold, A, lock="selector", path=LATCH, run_of=1)
+    run(5.0, 6.0, 31, valid=False)
+    run(7.0, 7.5, 32, released=7.6)
+
+
+def two_functions_lead(tale: Tale) -> None:
+    tale.hold(A, 5.0, 7.0, 31, lock="selector", path=LATCH, run_of=1, released=7.0)
+    tale.hold(B, 6.9, 8.0, 32, lock="selector", path=LATCH, run_of=1, released=8.0)
+
+
 def counted_twice(tale: Tale) -> None:
     """A reply was lost, and the addition was repeated."""
     tale.line("chaos", "counted")["value"] = 3
@@ -580,6 +604,12 @@ def content_unknown(tale: Tale) -> None:
         (leads_again_without_standing, "/chaos/latch: the token of threads-1/a#7 (0x1f) is not gr"),
         (leads_again_after_another, "/chaos/latch: the token of threads-1/a#7 (0x1f) is not great"),
         (deposed_leader_writes, "/chaos/latch: a guarded write of threads-1/a#5 was accepted afte"),
+        (
+            ran_twice_at_once,
+            "selector: the function ran as threads-1/a#6 when it ran as threads-1/",
+        ),
+        (ran_again_before_it_ended, "selector: the function ran as threads-1/a#6 when it ran as t"),
+        (two_functions_lead, "/chaos/latch: threads-1/a#5 and asyncio-1/a#6 were valid at the sam"),
         (counted_twice, "holds 3 in the end: 2 additions were confirmed, and 0 are unknown"),
         (not_counted, "holds 1 in the end: 2 additions were confirmed, and 0 are unknown"),
         (more_than_can_be_in_doubt, "holds 5 in the end: 2 additions were confirmed, and 2 are"),
@@ -752,6 +782,16 @@ def leads_again(tale: Tale) -> None:
     tale.hold(A, 8.0, 9.0, 33, lock="latch", path=LATCH, inside=first, again=True, session="0x2")
 
 
+def ran_again(tale: Tale) -> None:
+    """The second run waited for the first, which did not stop at once; beside both of them a
+    function of another selector ends, and does not know that it leads no more."""
+    run = partial(tale.hold, lock="selector", path=LATCH)
+    run(B, 4.0, 4.5, 30, valid=False, run_of=1, released=9.0)
+    run(A, 5.0, 6.0, 31, valid=False, run_of=1, released=7.0)
+    run(A, 7.1, 7.5, 32, run_of=1, released=7.6)
+    run(A, 8.0, 8.5, 33, run_of=2, released=8.6)
+
+
 def counted_or_not(tale: Tale) -> None:
     """Two are unknown; one of them has counted."""
     tale.adding(C, 1.5)
@@ -825,6 +865,7 @@ def created_anew(tale: Tale) -> None:
     [
         leader_after_leader,
         leads_again,
+        ran_again,
         counted_or_not,
         number_told_late,
         passed_while_it_was_opened,
@@ -901,6 +942,12 @@ def nobody_downgraded(tale: Tale) -> None:
 
 def nobody_was_cancelled(tale: Tale) -> None:
     tale.files["chaos"][0]["deeds"] = ["cancel"]
+
+
+def no_function_ran_again(tale: Tale) -> None:
+    tale.files["chaos"][0]["deeds"] = ["next_run"]
+    tale.hold(A, 5.0, 6.0, 31, lock="selector", path=LATCH, run_of=1, released=6.0)
+    tale.hold(A, 7.0, 8.0, 32, lock="selector", path=LATCH, run_of=2, released=8.0)
 
 
 def no_plan(tale: Tale) -> None:
@@ -990,6 +1037,7 @@ def never_cut_off(tale: Tale) -> None:
         (nobody_reentered, "nobody ever acquired a lock that it held"),
         (nobody_downgraded, "nobody ever went from writing to reading"),
         (nobody_was_cancelled, "nobody was ever cancelled"),
+        (no_function_ran_again, "no selector ever ran its function again"),
         (no_plan, "there is no plan"),
         (no_calm, "the run never came to: calm"),
     ],
@@ -1006,10 +1054,12 @@ def test_a_run_that_shows_nothing_is_unknown(
 
 
 def test_deeds_that_were_done_are_no_doubt(tale: Tale, tmp_path: Path) -> None:
-    """A reentry, a downgrade and a cancelled attempt, each once, and the judge has counted them. A
-    leader that leads again has not reentered."""
-    tale.files["chaos"][0]["deeds"] = ["reentry", "downgrade", "cancel"]
+    """A reentry, a downgrade, a cancelled attempt and a function that ran again, each once, and the
+    judge has counted them. A leader that leads again has not reentered."""
+    tale.files["chaos"][0]["deeds"] = ["reentry", "downgrade", "cancel", "next_run"]
     reentry(tale)
+    for begin, token in ((2.0, 1), (3.0, 2)):
+        tale.hold(A, begin, begin + 0.5, token, path=LATCH, run_of=1, released=begin + 0.5)
     leads_again(tale)
     outer = tale.hold(A, 9.0, 10.0, 41, path=RW)
     tale.hold(A, 9.5, 11.0, 41, path=RW, mode=SHARED, lock="read", inside=outer)
@@ -1017,7 +1067,13 @@ def test_deeds_that_were_done_are_no_doubt(tale: Tale, tmp_path: Path) -> None:
     tale.note(B, 12.5, "denied", why="AttemptCancelled", actor="b", attempt=1)
     history = read(tale.save(tmp_path))
     assert judge(history).judgement.verdict == "holds", judge(history)
-    assert history.deeds() == {"reentry": 1, "downgrade": 1, "cancel": 1, "later_term": 2}
+    assert history.deeds() == {
+        "reentry": 1,
+        "downgrade": 1,
+        "cancel": 1,
+        "later_term": 2,
+        "next_run": 1,
+    }
 
 
 def test_an_empty_directory_is_unknown(tmp_path: Path) -> None:

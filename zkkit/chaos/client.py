@@ -30,6 +30,7 @@ from zkkit.chaos.gates import GateKeeper, Passenger
 from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
 from zkkit.chaos.meetings import MeetingMember
 from zkkit.chaos.scene import KINDS, LONG, QUICK, locks_to_take
+from zkkit.chaos.selecting import ElectedActor
 from zkkit.chaos.trees import WATCHER, Gardener, StormCaches, converge
 from zkkit.chaos.watching import StormWatches, TreeWatcher
 from zkkit.errors import ConnectFailed
@@ -94,6 +95,7 @@ async def _live(order: Order, ground: Ground) -> None:
     lives = [actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in KINDS]
     for number in range(_LONG_ACTORS):
         lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG)))
+    lives.append(actor(ElectedActor, "selector").be_elected(session))
     lives += [actor(CountingActor, name).live(one) for name, one in ways_to_add(session).items()]
     lives.append(actor(Gardener, "gardener").live(session))
     lives.append(actor(GateKeeper, "keeper").live(session))

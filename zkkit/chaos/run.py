@@ -1,8 +1,8 @@
 """All of it: servers, processes, the storm, the calm after it, and the last look.
 
     storm   Faults strike for as long as was asked for, while the processes contend.
-    calm    All is mended. Every actor takes each of its locks once more, or counts once more, and
-            rests. It has `CALM` seconds for that, however many contend.
+    calm    All is mended. Every actor takes each of its locks once more, leads or counts once more,
+            and rests. It has `CALM` seconds for that, however many contend.
     close   Caches become like the tree. Sessions are closed and processes end.
 
 Meanwhile everything is written down; nothing is judged here.

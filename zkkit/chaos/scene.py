@@ -2,8 +2,8 @@
 is one of them here: to lead is to hold. Beside them lie counters, a tree, gates and meetings.
 
 Every kind of lock is there twice: in one place it is taken for milliseconds, by many, and in the
-other for seconds, so that faults find somebody who holds it. A MultiLock takes two paths that
-others take one at a time.
+other for seconds, so that faults find somebody who holds it. (A selector is there once, for both.)
+A MultiLock takes two paths that others take one at a time.
 """
 
 from __future__ import annotations
@@ -42,18 +42,26 @@ GATES = f"{ROOT}/gates"
 MEETINGS = f"{ROOT}/meetings"
 """The double barriers; their members are below them."""
 
+SELECTOR = f"{ROOT}/selector"
+"""The election whose leader is a function. It leads for milliseconds and for seconds."""
+
 QUICK, LONG = "quick", "long"
 PLACES = (QUICK, LONG)
 KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi", "latch", "herd-election")
-LOCKS = tuple(f"{place}/{kind}" for place in PLACES for kind in KINDS)
+LOCKS = (*(f"{place}/{kind}" for place in PLACES for kind in KINDS), "selector")
 
-DEEDS = ("reentry", "downgrade", "cancel")
+DEEDS = ("reentry", "downgrade", "cancel", "next_run")
 """What actors do beside acquiring and releasing. Threads cannot be cancelled."""
 
 LIMITS = {f"{ROOT}/{place}/semaphore": 2 for place in PLACES}
 """The semaphores, and how many leases each has."""
-FENCED = tuple(
-    f"{ROOT}/{place}/{name}" for place in PLACES for name in ("reentrant", "lock", "rw", "latch")
+FENCED = (
+    *(
+        f"{ROOT}/{place}/{name}"
+        for place in PLACES
+        for name in ("reentrant", "lock", "rw", "latch")
+    ),
+    SELECTOR,
 )
 """The paths whose holds have a token."""
 

@@ -17,6 +17,8 @@ from typing import TypeVar
 from zkkit.check.chaos.history import CacheName, CacheTold, ChaosHistory, NodeFacts, Tree
 
 CHANGES = CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+NEWS = (CHANGED, DELETED)
+"""What only a cache that follows can tell: whatever it finds at first is created to it."""
 CUT_OFF = ("suspended", "lost")
 ALL, CHILDREN, NODE = "all", "children", "node"
 """What a cache of a path follows: the node and all below it, its children, or the node."""
@@ -51,7 +53,7 @@ def doubts(history: ChaosHistory) -> Iterator[str]:
             history.processes[name.process].front
             for name, told in history.told.items()
             if name.cache == cache
-            and any(each.kind == CHANGED and (calm is None or each.at < calm) for each in told)
+            and any(each.kind in NEWS and (calm is None or each.at < calm) for each in told)
         }
         for front in history.plan["fronts"]:
             if front not in changes:
