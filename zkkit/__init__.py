@@ -19,7 +19,7 @@ The plan of the house, from the ground up; nothing imports upwards:
     bench                           experiments, one package each
     notebook                        what the walkthroughs use
     testing                         for your own tests: fixtures, a proxy that loses replies, expiry
-    chaos                           a storm of faults over every kind of lock
+    chaos                           a storm of faults over every kind of recipe
     cli                             `zkkit ...`
 """
 

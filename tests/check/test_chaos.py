@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from zkkit.check.chaos.properties import PLACES
 from zkkit.show.table import table
 
 X, RW, SEM, LATCH = "/chaos/x", "/chaos/rw", "/chaos/sem", "/chaos/latch"
-COUNTER, TREE, GATE, MEETING = "/chaos/counter", "/chaos/tree", "/chaos/gates/a", "/chaos/meeting"
+COUNTER, SHARED_COUNT, NUMBERS = "/chaos/counter", "/chaos/shared-count", "/chaos/numbers"
+TREE, GATE, MEETING = "/chaos/tree", "/chaos/gates/a", "/chaos/meeting"
 A, B, C = "threads-1", "asyncio-1", "threads-2"
 NODES = {TREE: [5, 5, ""], f"{TREE}/a": [7, 9, "new"]}
 Line = dict[str, Any]
@@ -27,7 +30,8 @@ class Tale:
 
     def __init__(self) -> None:
         self.files: dict[str, list[Line]] = {"chaos": [], "ledger": []}
-        self._attempts = self._additions = self._at_gates = self._visits = 0
+        self._attempts = self._at_gates = self._visits = 0
+        self._additions: Counter[str] = Counter()
 
     def note(self, file: str, at: float, event: str, **facts: Any) -> None:
         self.files.setdefault(file, []).append({"t": int(at * 1e9), "e": event, **facts})
@@ -38,7 +42,8 @@ class Tale:
     def hold(
         self, process: str, begin: float, end: float, token: int | None, *, valid: bool = True,
         lock: str = "lock", path: str = X, mode: str = EXCLUSIVE, session: str = "0x1",
-        inside: dict[str, Any] | None = None, again: bool = False,
+        inside: dict[str, Any] | None = None, again: bool = False, run_of: int | None = None,
+        released: float = 0.0,
     ) -> dict[str, Any]:  # fmt: skip
         """One hold, asked twice whether it is valid; gives what identifies it."""
         self._attempts += 1
@@ -47,21 +52,26 @@ class Tale:
         outer = inside["who"][2] if inside else None
         self.note(process, begin, "ask", lock=lock, **me)
         told = {"parts": parts, "session": session, "inside": outer, "again": again}
+        told["selector"] = run_of
         self.note(process, begin, "granted", **told, **me)
         self.note(process, begin, "valid", valid=True, **me)
         self.note(process, end, "valid", valid=valid, **me)
+        if released:
+            self.note(process, released, "release", **me)
         return {"who": [process, "a", self._attempts], "parts": parts}
 
-    def added(self, process: str, asked: float, answered: float, before: int) -> None:
+    def added(
+        self, process: str, asked: float, answered: float, before: int, counter: str = COUNTER
+    ) -> None:
         """An addition that was confirmed."""
-        me = self.adding(process, asked)
+        me = self.adding(process, asked, counter)
         self.note(process, answered, "added", before=before, after=before + 1, **me)
 
-    def adding(self, process: str, asked: float) -> dict[str, Any]:
+    def adding(self, process: str, asked: float, counter: str = COUNTER) -> dict[str, Any]:
         """An addition, without an answer yet."""
-        self._additions += 1
-        me = {"actor": "counter", "attempt": self._additions}
-        self.note(process, asked, "add", counter=COUNTER, **me)
+        self._additions[counter] += 1
+        me = {"actor": counter.rpartition("/")[2], "attempt": self._additions[counter]}
+        self.note(process, asked, "add", counter=counter, **me)
         return me
 
     def at_gate(
@@ -132,8 +142,9 @@ def tale() -> Tale:
     tale = Tale()
     tale.note(
         "chaos", 0, "plan", locks=["lock"], fronts=["threads", "asyncio"], limits={SEM: 2},
-        faults=["kill client", "cut leader"], fenced=[X], counters=[COUNTER], caches=["cache"],
-        gates=GATE, meetings={MEETING: 2},
+        faults=["kill client", "cut leader"], fenced=[X], counters=[COUNTER],
+        numbers=[NUMBERS],
+        caches={"cache": [TREE, "all"]}, gates=GATE, meetings={MEETING: 2},
         watches={"data watch": TREE, "children watch": TREE},
     )  # fmt: skip
     tale.born(A, "threads")
@@ -158,6 +169,8 @@ def tale() -> Tale:
     tale.at_gate(B, "come", 2.2, 2.5, "turned back")
     tale.at_gate(B, "come", 2.6, 3.2, "passed")
     tale.at_gate(A, "open", 3.0, 3.1, "gate done")
+    tale.added(A, 2.0, 2.5, 5, NUMBERS)
+    tale.added(B, 2.6, 3.0, 0, NUMBERS)
     tale.added(A, 2.0, 2.5, 0)
     tale.added(B, 2.2, 3.0, 1)
     tale.note("chaos", 20, "phase", phase="calm")
@@ -171,6 +184,7 @@ def tale() -> Tale:
     for place in PLACES:
         tale.note("chaos", 26, "looked", where=place)
     tale.note("chaos", 25, "tree", nodes=NODES)
+    tale.note("chaos", 27, "counted", counter=NUMBERS, value=10)
     tale.note("chaos", 27, "counted", counter=COUNTER, value=2)
     tale.note("chaos", 27, "drained")
     return tale
@@ -183,6 +197,7 @@ def test_a_sound_history_holds(tale: Tale, tmp_path: Path) -> None:
     assert found.judgement.verdict == "holds", found
     assert "4 grants under 2 faults" in found.judgement.why
     assert "2 additions counted once (0 more are unknown)" in found.judgement.why
+    assert "2 numbers were given out once" in found.judgement.why
     assert "1 came to a closed gate and passed when it was opened" in found.judgement.why
     assert "2 caches and watchers told of 6 changes and became like the tree" in found.judgement.why
     assert "lock        2        2          0     1         0.0 s" in table(*grants_table(history))
@@ -331,6 +346,25 @@ def deposed_leader_writes(tale: Tale) -> None:
     tale.written(old, 202)
 
 
+def ran_twice_at_once(tale: Tale) -> None:
+    """The session was lost, and the selector did not wait for its function to end."""
+    run = partial(tale.hold, A, lock="selector", path=LATCH, run_of=1)
+    run(5.0, 6.0, 31, valid=False, released=8.0)
+    run(7.0, 7.5, 32, released=7.6)
+
+
+def ran_again_before_it_ended(tale: Tale) -> None:
+    """It never came to an end."""
+    run = partial(tale.hold, A, lock="selector", path=LATCH, run_of=1)
+    run(5.0, 6.0, 31, valid=False)
+    run(7.0, 7.5, 32, released=7.6)
+
+
+def two_functions_lead(tale: Tale) -> None:
+    tale.hold(A, 5.0, 7.0, 31, lock="selector", path=LATCH, run_of=1, released=7.0)
+    tale.hold(B, 6.9, 8.0, 32, lock="selector", path=LATCH, run_of=1, released=8.0)
+
+
 def counted_twice(tale: Tale) -> None:
     """A reply was lost, and the addition was repeated."""
     tale.line("chaos", "counted")["value"] = 3
@@ -370,6 +404,28 @@ def number_goes_back(tale: Tale) -> None:
 
 def addition_without_an_answer(tale: Tale) -> None:
     tale.adding(B, 6.0)
+
+
+def lost_update(tale: Tale) -> None:
+    """Two set a shared count, both from what they had found, and both were told that it is so."""
+    tale.files["chaos"][0]["counters"].append(SHARED_COUNT)
+    tale.added(A, 2.0, 2.5, 0, SHARED_COUNT)
+    tale.added(B, 2.2, 2.6, 0, SHARED_COUNT)
+    tale.note("chaos", 27, "counted", counter=SHARED_COUNT, value=1)
+
+
+def number_given_out_twice(tale: Tale) -> None:
+    """By two processes that reserved the same block."""
+    tale.added(B, 3.5, 4.0, 5, NUMBERS)
+
+
+def number_nobody_reserved(tale: Tale) -> None:
+    """The block went with its session, and its numbers are given out all the same."""
+    tale.added(B, 3.5, 4.0, 10, NUMBERS)
+
+
+def number_never_given(tale: Tale) -> None:
+    tale.adding(B, 6.0, NUMBERS)
 
 
 def passed_early(tale: Tale) -> None:
@@ -446,6 +502,44 @@ def watch_never_called(tale: Tale) -> None:
     tale.saw_the_tree("asyncio-9")
 
 
+def other_caches(tale: Tale) -> None:
+    """One follows a node, one the children of another: no more than that is theirs."""
+    more = {"node cache": (f"{TREE}/a", "node"), "children cache": (TREE, "children")}
+    tale.files["chaos"][0]["caches"].update(more)
+    for cache in more:
+        for process in (A, B):
+            told = {"cache": cache, "path": f"{TREE}/a"}
+            tale.note(process, 3.0, "told", kind="created", node=[7, 7, "old"], **told)
+            tale.note(process, 4.0, "told", kind="changed", node=[7, 9, "new"], **told)
+            tale.note(process, 25, "content", cache=cache, nodes={f"{TREE}/a": [7, 9, "new"]})
+
+
+def children_cache_has_a_ghost(tale: Tale) -> None:
+    other_caches(tale)
+    child = {"path": f"{TREE}/b", "node": [11, 11, ""]}
+    tale.note(B, 5.0, "told", cache="children cache", kind="created", **child)
+    tale.line(B, "content")["nodes"][f"{TREE}/b"] = [11, 11, ""]
+
+
+def children_cache_without_a_child(tale: Tale) -> None:
+    other_caches(tale)
+    child = {"path": f"{TREE}/a", "node": None}
+    tale.note(B, 5.0, "told", cache="children cache", kind="deleted", **child)
+    tale.line(B, "content")["nodes"] = {}
+
+
+def node_cache_lags_for_ever(tale: Tale) -> None:
+    other_caches(tale)
+    for event in ("told", "content"):
+        [line] = [
+            line
+            for line in tale.files[B]
+            if (line["e"], line.get("cache")) == (event, "node cache") and line["t"] >= 4e9
+        ]
+        tale.files[B].remove(line)
+    tale.note(B, 25, "content", cache="node cache", nodes={f"{TREE}/a": [7, 7, "old"]})
+
+
 def cache_lags_for_ever(tale: Tale) -> None:
     """It never heard of the change, and tells the same of itself."""
     tale.files[B].remove(tale.line(B, "told"))
@@ -510,6 +604,12 @@ def content_unknown(tale: Tale) -> None:
         (leads_again_without_standing, "/chaos/latch: the token of threads-1/a#7 (0x1f) is not gr"),
         (leads_again_after_another, "/chaos/latch: the token of threads-1/a#7 (0x1f) is not great"),
         (deposed_leader_writes, "/chaos/latch: a guarded write of threads-1/a#5 was accepted afte"),
+        (
+            ran_twice_at_once,
+            "selector: the function ran as threads-1/a#6 when it ran as threads-1/",
+        ),
+        (ran_again_before_it_ended, "selector: the function ran as threads-1/a#6 when it ran as t"),
+        (two_functions_lead, "/chaos/latch: threads-1/a#5 and asyncio-1/a#6 were valid at the sam"),
         (counted_twice, "holds 3 in the end: 2 additions were confirmed, and 0 are unknown"),
         (not_counted, "holds 1 in the end: 2 additions were confirmed, and 0 are unknown"),
         (more_than_can_be_in_doubt, "holds 5 in the end: 2 additions were confirmed, and 2 are"),
@@ -518,6 +618,10 @@ def content_unknown(tale: Tale) -> None:
         (added_two, "asyncio-1/counter#2 added one to 1 and got 3"),
         (number_goes_back, "asyncio-1/counter#4 was given 3 after threads-1/counter#3 had been gi"),
         (addition_without_an_answer, "asyncio-1/counter#3 added for 19 s and got no answer"),
+        (lost_update, "/chaos/shared-count"),
+        (number_given_out_twice, "asyncio-1/numbers#3 and threads-1/numbers#1 were both given 5"),
+        (number_nobody_reserved, "/chaos/numbers holds 10 in the end, and asyncio-1/numbers#3 was"),
+        (number_never_given, "/chaos/numbers: asyncio-1/numbers#3 added for 19 s and got no ans"),
         (passed_early, "gates/a: asyncio-1/g#6 passed 200.0 ms after threads-1/g#5 had closed it"),
         (
             passed_a_gate_of_the_dead,
@@ -544,6 +648,9 @@ def content_unknown(tale: Tale) -> None:
             "the cache of asyncio-1 is not like the tree at the end, in 1 nodes such as "
             "/chaos/tree/a: 0x7/0x7 with 'old' there, 0x7/0x9 with 'new' in the latter",
         ),
+        (node_cache_lags_for_ever, "the node cache of asyncio-1 is not like the tree at the end"),
+        (children_cache_has_a_ghost, "the children cache of asyncio-1 is not like the tree at"),
+        (children_cache_without_a_child, "the children cache of asyncio-1 is not like the tree "),
         (cache_has_a_ghost, "the cache of asyncio-1 is not like the tree at the end"),
         (cache_with_other_data, "the cache of asyncio-1 is not like the tree at the end"),
         (cache_took_another_node_for_the_same, "is not like the tree at the end"),
@@ -675,6 +782,16 @@ def leads_again(tale: Tale) -> None:
     tale.hold(A, 8.0, 9.0, 33, lock="latch", path=LATCH, inside=first, again=True, session="0x2")
 
 
+def ran_again(tale: Tale) -> None:
+    """The second run waited for the first, which did not stop at once; beside both of them a
+    function of another selector ends, and does not know that it leads no more."""
+    run = partial(tale.hold, lock="selector", path=LATCH)
+    run(B, 4.0, 4.5, 30, valid=False, run_of=1, released=9.0)
+    run(A, 5.0, 6.0, 31, valid=False, run_of=1, released=7.0)
+    run(A, 7.1, 7.5, 32, run_of=1, released=7.6)
+    run(A, 8.0, 8.5, 33, run_of=2, released=8.6)
+
+
 def counted_or_not(tale: Tale) -> None:
     """Two are unknown; one of them has counted."""
     tale.adding(C, 1.5)
@@ -748,6 +865,7 @@ def created_anew(tale: Tale) -> None:
     [
         leader_after_leader,
         leads_again,
+        ran_again,
         counted_or_not,
         number_told_late,
         passed_while_it_was_opened,
@@ -758,6 +876,7 @@ def created_anew(tale: Tale) -> None:
         not_all_came_in_the_calm,
         watch_of_the_dead,
         cache_of_the_dead,
+        other_caches,
         created_anew,
         two_readers,
         reentry,
@@ -825,6 +944,12 @@ def nobody_was_cancelled(tale: Tale) -> None:
     tale.files["chaos"][0]["deeds"] = ["cancel"]
 
 
+def no_function_ran_again(tale: Tale) -> None:
+    tale.files["chaos"][0]["deeds"] = ["next_run"]
+    tale.hold(A, 5.0, 6.0, 31, lock="selector", path=LATCH, run_of=1, released=6.0)
+    tale.hold(A, 7.0, 8.0, 32, lock="selector", path=LATCH, run_of=2, released=8.0)
+
+
 def no_plan(tale: Tale) -> None:
     tale.left_out("plan")
 
@@ -836,6 +961,12 @@ def no_calm(tale: Tale) -> None:
 def nobody_counted(tale: Tale) -> None:
     for process in (A, B):
         tale.line(process, "added")["t"] = 21_000_000_000
+
+
+def no_number_was_given(tale: Tale) -> None:
+    for process in (A, B):
+        [line, _counted] = [line for line in tale.files[process] if line["e"] == "added"]
+        line["t"] = 21_000_000_000
 
 
 def not_read_in_the_end(tale: Tale) -> None:
@@ -886,6 +1017,7 @@ def never_cut_off(tale: Tale) -> None:
     ("doubt", "sentence"),
     [
         (nobody_counted, "nobody ever added to /chaos/counter in the storm"),
+        (no_number_was_given, "nobody ever added to /chaos/numbers in the storm"),
         (not_read_in_the_end, "nobody read what /chaos/counter held in the end"),
         (nobody_turned_back, "nobody was ever turned back by a closed gate"),
         (never_passed, "nobody who came to a closed gate ever passed it"),
@@ -905,6 +1037,7 @@ def never_cut_off(tale: Tale) -> None:
         (nobody_reentered, "nobody ever acquired a lock that it held"),
         (nobody_downgraded, "nobody ever went from writing to reading"),
         (nobody_was_cancelled, "nobody was ever cancelled"),
+        (no_function_ran_again, "no selector ever ran its function again"),
         (no_plan, "there is no plan"),
         (no_calm, "the run never came to: calm"),
     ],
@@ -921,10 +1054,12 @@ def test_a_run_that_shows_nothing_is_unknown(
 
 
 def test_deeds_that_were_done_are_no_doubt(tale: Tale, tmp_path: Path) -> None:
-    """A reentry, a downgrade and a cancelled attempt, each once, and the judge has counted them. A
-    leader that leads again has not reentered."""
-    tale.files["chaos"][0]["deeds"] = ["reentry", "downgrade", "cancel"]
+    """A reentry, a downgrade, a cancelled attempt and a function that ran again, each once, and the
+    judge has counted them. A leader that leads again has not reentered."""
+    tale.files["chaos"][0]["deeds"] = ["reentry", "downgrade", "cancel", "next_run"]
     reentry(tale)
+    for begin, token in ((2.0, 1), (3.0, 2)):
+        tale.hold(A, begin, begin + 0.5, token, path=LATCH, run_of=1, released=begin + 0.5)
     leads_again(tale)
     outer = tale.hold(A, 9.0, 10.0, 41, path=RW)
     tale.hold(A, 9.5, 11.0, 41, path=RW, mode=SHARED, lock="read", inside=outer)
@@ -932,7 +1067,13 @@ def test_deeds_that_were_done_are_no_doubt(tale: Tale, tmp_path: Path) -> None:
     tale.note(B, 12.5, "denied", why="AttemptCancelled", actor="b", attempt=1)
     history = read(tale.save(tmp_path))
     assert judge(history).judgement.verdict == "holds", judge(history)
-    assert history.deeds() == {"reentry": 1, "downgrade": 1, "cancel": 1, "later_term": 2}
+    assert history.deeds() == {
+        "reentry": 1,
+        "downgrade": 1,
+        "cancel": 1,
+        "later_term": 2,
+        "next_run": 1,
+    }
 
 
 def test_an_empty_directory_is_unknown(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@
     diary       how a process writes down what happens to it
     client      one process: a session and its actors
     actors      what an actor does that takes locks
-    counting    one that counts
+    selecting   one that is elected, and whose function leads
+    counting    those that count
     gates       those that close barriers, and those that come to them
     meetings    those that meet, enter together and leave together
     trees       one that changes a tree, and caches that follow it

@@ -1,8 +1,8 @@
 """What an actor does: it asks for a lock, asks its hold again and again whether it is valid, writes
 something under it and releases it. Now and then it takes the lock once more meanwhile, or changes
 from writing to reading, or is cancelled while it waits. (To stand in an election and to lead is the
-same to it. Others count, meet and change a tree: counting.py, meetings.py,
-trees.py.)
+same to it, also where a function leads: selecting.py. Others count, meet and change a tree:
+counting.py, meetings.py, trees.py.)
 """
 
 from __future__ import annotations

@@ -24,14 +24,15 @@ from typing import Any, TypeVar
 
 import zkkit
 from zkkit.chaos.actors import CLOSE, ActorInStorm, PhaseFile, StormActor
-from zkkit.chaos.counting import CountingActor
+from zkkit.chaos.counting import CountingActor, ways_to_add
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.gates import GateKeeper, Passenger
 from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
 from zkkit.chaos.meetings import MeetingMember
 from zkkit.chaos.scene import KINDS, LONG, QUICK, locks_to_take
-from zkkit.chaos.trees import Gardener, StormCaches, converge
-from zkkit.chaos.watching import WATCHER, StormWatches, TreeWatcher
+from zkkit.chaos.selecting import ElectedActor
+from zkkit.chaos.trees import WATCHER, Gardener, StormCaches, converge
+from zkkit.chaos.watching import StormWatches, TreeWatcher
 from zkkit.errors import ConnectFailed
 from zkkit.retry import Forever
 
@@ -94,7 +95,8 @@ async def _live(order: Order, ground: Ground) -> None:
     lives = [actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in KINDS]
     for number in range(_LONG_ACTORS):
         lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG)))
-    lives.append(actor(CountingActor, "counter").live(session))
+    lives.append(actor(ElectedActor, "selector").be_elected(session))
+    lives += [actor(CountingActor, name).live(one) for name, one in ways_to_add(session).items()]
     lives.append(actor(Gardener, "gardener").live(session))
     lives.append(actor(GateKeeper, "keeper").live(session))
     lives.append(actor(Passenger, "passenger").live(session))

@@ -1,5 +1,5 @@
-"""`zkkit chaos`: locks of every kind, elections, a counter, barriers and caches in a storm of
-faults, judged by what was written down."""
+"""`zkkit chaos`: locks, elections, counters, barriers and caches in a storm of faults, judged by
+what was written down."""
 
 from __future__ import annotations
 
@@ -73,13 +73,14 @@ class ChaosExperiment(Experiment[ChaosPlan, ChaosOutcome, ChaosResults]):
 
     description = f"""\
 Three servers, and processes on every front that take every kind of lock, stand in elections, add to
-a counter, wait at barriers, meet, change a tree and follow it by caches and watches. Meanwhile
+counters, wait at barriers, meet, change a tree and follow it by caches and watches. Meanwhile
 processes are killed and stopped, connections break and replies get lost, sessions expire, and
 servers are killed, paused and cut off. Then there is calm, and everybody must get each lock once
 more. What the processes wrote down is judged by the files alone: no two holds, and no two leaders,
-overlap while both call themselves valid, tokens grow, no guarded write is stale, each addition
-counts once, nobody passes a closed barrier or meets alone, caches never go back and become like the
-tree, watches see what is there, nobody starves, nothing is left.
+overlap while both call themselves valid, no selector's function runs twice at once, tokens grow, no
+guarded write is stale, each addition counts once, no number is given out twice, nobody passes a
+closed barrier or meets alone, caches never go back and become like the tree, watches see what is
+there, nobody starves, nothing is left.
 
 faults:
   {", ".join(KINDS[:9])},

@@ -40,7 +40,7 @@ def lock_nodes(session: Session) -> list[str]:
 
 def receipts(session: Session) -> list[str]:
     """The receipts of counting sessions that are still there."""
-    return session.run(_below(RECEIPTS))
+    return [node for path in RECEIPTS for node in session.run(_below(path))]
 
 
 def sessions(ensemble: Ensemble, ours: Container[int]) -> list[str]:
@@ -60,6 +60,6 @@ def _below(path: str) -> Script[list[str]]:
     for name in names:
         node = f"{path}/{name}"
         found.append(node)
-        if node not in (LEDGER, RECEIPTS, TREE, GATES):
+        if node not in (LEDGER, *RECEIPTS, TREE, GATES):
             found += yield from _below(node)
     return found

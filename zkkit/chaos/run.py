@@ -1,8 +1,8 @@
 """All of it: servers, processes, the storm, the calm after it, and the last look.
 
     storm   Faults strike for as long as was asked for, while the processes contend.
-    calm    All is mended. Every actor takes each of its locks once more, or counts once more, and
-            rests. It has `CALM` seconds for that, however many contend.
+    calm    All is mended. Every actor takes each of its locks once more, leads or counts once more,
+            and rests. It has `CALM` seconds for that, however many contend.
     close   Caches become like the tree. Sessions are closed and processes end.
 
 Meanwhile everything is written down; nothing is judged here.
@@ -31,8 +31,8 @@ from zkkit.chaos.diary import Diary
 from zkkit.chaos.ledger import Ledger
 from zkkit.chaos.meetings import meetings
 from zkkit.chaos.storm import Storm
-from zkkit.chaos.trees import CACHES, write_tree
-from zkkit.chaos.watching import WATCHER, WATCHES
+from zkkit.chaos.trees import FOLLOWED, write_tree
+from zkkit.chaos.watching import WATCHES
 from zkkit.ensemble import LocalEnsemble
 from zkkit.ensemble.base import poll
 from zkkit.errors import ZkkitError
@@ -80,8 +80,9 @@ def run(plan: ChaosPlan, history: Path, on_round: Callable[[str], object]) -> di
         locks=scene.LOCKS,
         limits=scene.LIMITS,
         fenced=scene.FENCED,
-        counters=[scene.COUNTER],
-        caches=[*CACHES, WATCHER],
+        counters=[scene.COUNTER, scene.SHARED_COUNT],
+        numbers=[scene.NUMBERS],
+        caches=FOLLOWED,
         watches=WATCHES,
         gates=scene.GATES,
         meetings=meetings(PER_FRONT * len(plan.fronts)),
@@ -204,7 +205,8 @@ class _Stage:
         look("receipts", "node", _EXPIRY, partial(remains.receipts, session))
         known = partial(remains.sessions, self.ensemble, self.sessions)
         look("sessions", "session", _EXPIRY, known)
-        self.diary.note("counted", counter=scene.COUNTER, value=count(session))
+        for counter, value in count(session).items():
+            self.diary.note("counted", counter=counter, value=value)
 
     def _keep_diaries(self, crew: StormCrew) -> None:
         for diary in crew.diaries:

@@ -1,9 +1,9 @@
 """Which locks there are, where they lie, and how each of their holds excludes others. An election
-is one of them here: to lead is to hold. Beside them lie a counter, a tree, gates and meetings.
+is one of them here: to lead is to hold. Beside them lie counters, a tree, gates and meetings.
 
 Every kind of lock is there twice: in one place it is taken for milliseconds, by many, and in the
-other for seconds, so that faults find somebody who holds it. A MultiLock takes two paths that
-others take one at a time.
+other for seconds, so that faults find somebody who holds it. (A selector is there once, for both.)
+A MultiLock takes two paths that others take one at a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from zkkit.recipes.locks.multi import MultiHold
 ROOT = "/chaos"
 LEDGER = f"{ROOT}/ledger"
 COUNTER = f"{ROOT}/counter"
-RECEIPTS = f"{COUNTER}-receipts"
+SHARED_COUNT = f"{ROOT}/shared-count"
+NUMBERS = f"{ROOT}/numbers"
+"""A counter whose numbers are reserved a block at a time, and given out one by one."""
+RECEIPTS = tuple(f"{counter}-receipts" for counter in (COUNTER, SHARED_COUNT, NUMBERS))
 """Receipts tell a session whether an addition counted; they go with the session."""
 TREE = f"{ROOT}/tree"
 """Changed by actors, followed by caches."""
@@ -39,18 +42,26 @@ GATES = f"{ROOT}/gates"
 MEETINGS = f"{ROOT}/meetings"
 """The double barriers; their members are below them."""
 
+SELECTOR = f"{ROOT}/selector"
+"""The election whose leader is a function. It leads for milliseconds and for seconds."""
+
 QUICK, LONG = "quick", "long"
 PLACES = (QUICK, LONG)
 KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi", "latch", "herd-election")
-LOCKS = tuple(f"{place}/{kind}" for place in PLACES for kind in KINDS)
+LOCKS = (*(f"{place}/{kind}" for place in PLACES for kind in KINDS), "selector")
 
-DEEDS = ("reentry", "downgrade", "cancel")
+DEEDS = ("reentry", "downgrade", "cancel", "next_run")
 """What actors do beside acquiring and releasing. Threads cannot be cancelled."""
 
 LIMITS = {f"{ROOT}/{place}/semaphore": 2 for place in PLACES}
 """The semaphores, and how many leases each has."""
-FENCED = tuple(
-    f"{ROOT}/{place}/{name}" for place in PLACES for name in ("reentrant", "lock", "rw", "latch")
+FENCED = (
+    *(
+        f"{ROOT}/{place}/{name}"
+        for place in PLACES
+        for name in ("reentrant", "lock", "rw", "latch")
+    ),
+    SELECTOR,
 )
 """The paths whose holds have a token."""
 
@@ -60,7 +71,8 @@ while it is proved that they may."""
 
 _LEASE_DIRECTORIES = ("locks", "leases")
 DIRECTORIES = frozenset(
-    [LEDGER, COUNTER, RECEIPTS, TREE, GATES, MEETINGS, f"{MEETINGS}/some", f"{MEETINGS}/all"]
+    [LEDGER, TREE, GATES, MEETINGS, f"{MEETINGS}/some", f"{MEETINGS}/all"]
+    + [COUNTER, SHARED_COUNT, NUMBERS, *RECEIPTS]
     + [f"{ROOT}/{place}" for place in PLACES]
     + [f"{ROOT}/{place}/herd-election" for place in PLACES]
     + [*FENCED, *LIMITS]

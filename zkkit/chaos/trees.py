@@ -1,9 +1,10 @@
 """A tree that changes all the time, and caches that follow it.
 
-In each process an actor creates, changes, deletes and replaces nodes of one small tree, and two
-caches follow it: one by a persistent watch, one by watches on each node. Whatever they tell is
-written down. In the calm nobody changes the tree; when all rest it is read, and each process has
-`CONVERGE` seconds until its caches are like it. What they hold then is written down as well.
+In each process an actor creates, changes, deletes and replaces nodes of one small tree. Two caches
+follow all of it, one by a persistent watch, one by watches on each node; another one follows one of
+its nodes, and another one the children of one. Whatever they tell is written down. In the calm
+nobody changes the tree; when all rest it is read, and each process has `CONVERGE` seconds until its
+caches are like it. What they hold then is written down as well.
 """
 
 from __future__ import annotations
@@ -15,17 +16,39 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from zkkit import Cache, CachedNode, CacheEvent, Session, TreeCache
+from zkkit import (
+    Cache,
+    CachedNode,
+    CacheEvent,
+    ChildrenCache,
+    NodeCache,
+    Session,
+    TreeCache,
+)
 from zkkit.chaos.actors import PROMISED, ActorInStorm
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.ground import Ground, settled
 from zkkit.chaos.scene import COLD, TREE
+from zkkit.check.chaos.caches import ALL, CHILDREN, NODE, part_of
 from zkkit.errors import MultiFailed, NodeExists, NoNode, NotEmpty
 from zkkit.retry import Deadline
 from zkkit.steps import Children, Create, Data, Delete, Get, Multi, Script, Set, Stat, Sync
 
-CACHES = ("cache", "tree cache")
-"""The names of the caches that each process has."""
+CACHES: dict[str, Callable[[Any, str], Any]] = {
+    "cache": Cache,
+    "tree cache": TreeCache,
+    "node cache": NodeCache,
+    "children cache": ChildrenCache,
+}
+"""The caches that each process has."""
+WATCHER = "watcher"
+"""What else follows the tree, and is judged as a cache is."""
+FOLLOWED = {
+    **dict.fromkeys(("cache", "tree cache", WATCHER), (TREE, ALL)),
+    "node cache": (f"{TREE}/a", NODE),
+    "children cache": (COLD, CHILDREN),
+}
+"""What of the tree each of them follows."""
 CONVERGE = 10.0
 """Seconds for a cache to be like a tree that nobody changes."""
 
@@ -83,9 +106,7 @@ class StormCaches:
 
     def __init__(self, session: Any, diary: Diary) -> None:
         self._diary = diary
-        self._caches = dict(
-            zip(CACHES, (Cache(session, TREE), TreeCache(session, TREE)), strict=True)
-        )
+        self._caches = {name: kind(session, FOLLOWED[name][0]) for name, kind in CACHES.items()}
         for name, cache in self._caches.items():
             cache.add_listener(partial(self._told, name))
 
@@ -119,7 +140,8 @@ async def converge(
         return
     deadline = Deadline.after(CONVERGE, time.monotonic())
     for name, content in contents.items():
-        while (held := content()) != tree and not deadline.over(time.monotonic()):
+        part = part_of(tree, *FOLLOWED[name])
+        while (held := content()) != part and not deadline.over(time.monotonic()):
             await settled(ground.sleep(_LOOK))
         diary.note("content", cache=name, nodes=held)
     while not like(tree) and not deadline.over(time.monotonic()):

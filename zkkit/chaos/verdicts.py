@@ -49,9 +49,15 @@ def judge(history: ChaosHistory) -> Verdicts:
 
 
 def _counted(history: ChaosHistory) -> str:
-    added = sum(each.outcome == "added" for each in history.additions.values())
-    unsure = len(in_doubt(history.additions.values()))
-    return f"{added:,} additions counted once ({unsure:,} more are unknown)"
+    numbers = history.plan.get("numbers", ())
+    all_of_them = history.additions.values()
+    additions = [each for each in all_of_them if each.counter not in numbers]
+    added = sum(each.outcome == "added" for each in additions)
+    given = sum(each.outcome == "added" for each in all_of_them) - added
+    return (
+        f"{added:,} additions counted once ({len(in_doubt(additions)):,} more are unknown), "
+        f"{given:,} numbers were given out once"
+    )
 
 
 def _came(history: ChaosHistory) -> str:

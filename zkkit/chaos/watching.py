@@ -18,12 +18,11 @@ from zkkit.chaos.actors import PROMISED, ActorInStorm
 from zkkit.chaos.diary import Diary
 from zkkit.chaos.ground import settled
 from zkkit.chaos.scene import COLD, TREE
-from zkkit.chaos.trees import PATHS, Content, facts
+from zkkit.chaos.trees import PATHS, WATCHER, Content, facts
 from zkkit.check.chaos.watches import CHILDREN, DATA
 from zkkit.errors import NoNode
 from zkkit.steps import Data, Fire, Get, Stat, Sync, Together
 
-WATCHER = "watcher"
 WATCHES = {DATA: f"{TREE}/a", CHILDREN: COLD}
 """The watches that each process has, and on which node."""
 

@@ -35,7 +35,7 @@ examples:
   zkkit bench locks                       zkkit, kazoo and Java Curator, in turn
   zkkit bench recorder                    what recording costs
   zkkit bench shop                        what keeps buyers of several processes apart
-  zkkit chaos                             every lock in a storm of faults
+  zkkit chaos                             every kind of recipe in a storm of faults
   zkkit sim gallery                       mistakes in locks, and the shortest story of each
   zkkit sim clocks                        when a hold may be called valid, and when not
   zkkit ensemble up                       three servers that stay, to break and mend

@@ -1,7 +1,8 @@
 """What caches promise: to become what the servers have, and never to go back.
 
 like        When nobody changed the tree any more, every cache of every process that lived on to
-            the end became like it: the same nodes, each with the same czxid, mzxid and data.
+            the end became like the part of it that it follows: the same nodes, each with the same
+            czxid, mzxid and data.
 sum         The events that a cache told add up to what it held, and each follows from those
             before it: nothing is created twice, changed or deleted without being there.
 forward     A cache never told of a node that was older (czxid, mzxid) than one that it had told
@@ -10,12 +11,19 @@ forward     A cache never told of a node that was older (czxid, mzxid) than one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from zkkit.check.chaos.history import CacheName, CacheTold, ChaosHistory, NodeFacts, Tree
 
 CHANGES = CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+NEWS = (CHANGED, DELETED)
+"""What only a cache that follows can tell: whatever it finds at first is created to it."""
 CUT_OFF = ("suspended", "lost")
+ALL, CHILDREN, NODE = "all", "children", "node"
+"""What a cache of a path follows: the node and all below it, its children, or the node."""
+
+N = TypeVar("N")
 
 
 def breaches(history: ChaosHistory) -> Iterator[str]:
@@ -27,14 +35,16 @@ def breaches(history: ChaosHistory) -> Iterator[str]:
         if content is not None:
             yield from _differs(f"the sum of what {name} told", held, "what it held", content)
     if history.tree is not None:
-        for process in history.processes.values():
-            for cache in history.plan.get("caches", ()) if process.rested else ():
-                yield from _unlike(history, CacheName(process.name, cache), history.tree)
+        for cache, followed in history.plan.get("caches", {}).items():
+            part = part_of(history.tree, *followed)
+            for process in history.processes.values():
+                if process.rested:
+                    yield from _unlike(history, CacheName(process.name, cache), part)
 
 
 def doubts(history: ChaosHistory) -> Iterator[str]:
     """What keeps a run from showing anything about caches."""
-    caches: Sequence[str] = history.plan.get("caches", ())
+    caches: Mapping[str, Sequence[str]] = history.plan.get("caches", {})
     calm = history.phases.get("calm")
     if caches and history.tree is None:
         yield "nobody read the tree that caches follow"
@@ -43,13 +53,24 @@ def doubts(history: ChaosHistory) -> Iterator[str]:
             history.processes[name.process].front
             for name, told in history.told.items()
             if name.cache == cache
-            and any(each.kind == CHANGED and (calm is None or each.at < calm) for each in told)
+            and any(each.kind in NEWS and (calm is None or each.at < calm) for each in told)
         }
         for front in history.plan["fronts"]:
             if front not in changes:
                 yield f"no {cache} on {front} was told of a change in the storm"
     if caches and not any(each.kind in CUT_OFF for told in history.told.values() for each in told):
         yield "no cache was ever cut off"
+
+
+def part_of(tree: Mapping[str, N], path: str, what: str) -> dict[str, N]:
+    """The part of a tree that is followed by a cache of this path."""
+    return {each: node for each, node in tree.items() if _follows(path, what, each)}
+
+
+def _follows(path: str, what: str, node: str) -> bool:
+    if what == CHILDREN:
+        return node.rpartition("/")[0] == path
+    return node == path or (what == ALL and node.startswith(f"{path}/"))
 
 
 def _added_up(told: Sequence[CacheTold], held: Tree) -> Iterator[str]:

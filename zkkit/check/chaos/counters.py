@@ -1,4 +1,4 @@
-"""What counters promise: each addition counts once.
+"""What counters promise: each addition counts once, and no number is given out twice.
 
 sum         The counter holds in the end as much as was confirmed; beyond that at most the
             additions whose outcome is unknown: the caller was told so, or was killed before the
@@ -7,6 +7,9 @@ once        No two confirmed additions gave the same number, and each gave one m
             found.
 order       Who began to add when another's addition was confirmed got the greater number.
 answers     In every process that lived on to the end, every addition came to an answer.
+
+Numbers that are reserved a block at a time may come in any order, and some never. But none was
+given out twice, and each was one that the counter has come past.
 """
 
 from __future__ import annotations
@@ -22,15 +25,21 @@ def breaches(history: ChaosHistory) -> Iterator[str]:
         additions = [each for each in history.additions.values() if each.counter == counter]
         confirmed = [each for each in additions if each.outcome == "added"]
         yield from _sum(history, counter, len(confirmed), len(in_doubt(additions)))
-        yield from _once(confirmed)
+        yield from _by_one(confirmed)
         yield from _order(confirmed)
         yield from _unanswered(history, additions)
+    for counter in history.plan.get("numbers", ()):
+        taken = [each for each in history.additions.values() if each.counter == counter]
+        given = [each for each in taken if each.outcome == "added"]
+        yield from _once(given, [each.before for each in given])
+        yield from _reserved(history, counter, given)
+        yield from _unanswered(history, taken)
 
 
 def doubts(history: ChaosHistory) -> Iterator[str]:
     """What keeps a run from showing anything about counters."""
     calm = history.phases.get("calm")
-    for counter in history.plan.get("counters", ()):
+    for counter in (*history.plan.get("counters", ()), *history.plan.get("numbers", ())):
         if counter not in history.counted:
             yield f"nobody read what {counter} held in the end"
         if not any(
@@ -55,14 +64,26 @@ def _sum(history: ChaosHistory, counter: str, confirmed: int, doubtful: int) -> 
         )
 
 
-def _once(confirmed: Sequence[Addition]) -> Iterator[str]:
-    given: dict[int, Addition] = {}
+def _by_one(confirmed: Sequence[Addition]) -> Iterator[str]:
     for each in confirmed:
         if each.after != each.before + 1:
             yield f"{each.counter}: {each.who} added one to {each.before} and got {each.after}"
-        other = given.setdefault(each.after, each)
+    yield from _once(confirmed, [each.after for each in confirmed])
+
+
+def _once(confirmed: Sequence[Addition], numbers: Sequence[int]) -> Iterator[str]:
+    given: dict[int, Addition] = {}
+    for each, number in zip(confirmed, numbers, strict=True):
+        other = given.setdefault(number, each)
         if other is not each:
-            yield f"{each.counter}: {other.who} and {each.who} were both given {each.after}"
+            yield f"{each.counter}: {other.who} and {each.who} were both given {number}"
+
+
+def _reserved(history: ChaosHistory, counter: str, given: Sequence[Addition]) -> Iterator[str]:
+    held = history.counted.get(counter)
+    for each in given:
+        if held is not None and not 0 <= each.before < held:
+            yield f"{counter} holds {held:,} in the end, and {each.who} was given {each.before}"
 
 
 def _order(confirmed: Sequence[Addition]) -> Iterator[str]:

@@ -73,6 +73,10 @@ class GrantRecord:
     one."""
     again: bool = False
     """It is no hold beside that one: its actor had lost that one, and kept its place in line."""
+    selector: int | None = None
+    """It is a run of a function: of which selector of its actor."""
+    released: int | None = None
+    """When its actor began to give it back, or its function was about to end."""
     proven: int | None = None
     """When `valid` was last asked and said true. The hold was valid until then, since `valid` never
     goes from false to true."""
@@ -81,11 +85,17 @@ class GrantRecord:
     revived: bool = False
     """True came after false."""
 
+    @property
+    def run_of(self) -> Who | None:
+        """The selector whose function it is a run of, as its actor counts them; None if it is no
+        run."""
+        return None if self.selector is None else self.who._replace(attempt=self.selector)
+
 
 @dataclass
 class Addition:
-    """Somebody added one to a counter. `outcome` is "added", "unadded" or "unknown"; None if no
-    answer came."""
+    """Somebody added one to a counter, or was to be given a number of it: `before`. `outcome` is
+    "added", "unadded" or "unknown"; None if no answer came."""
 
     who: Who
     counter: str
@@ -249,8 +259,13 @@ class ChaosHistory:
         later = sum(grant.again for grant in self.grants.values())
         reentered = sum(self.attempts[g.inside].lock == g.lock for g in inner if g.inside)
         cancelled = sum(each.outcome == _CANCELLED for each in self.attempts.values())
+        runs = [g.run_of for g in self.grants.values() if g.run_of is not None]
         return Counter(
-            reentry=reentered, downgrade=len(inner) - reentered, cancel=cancelled, later_term=later
+            reentry=reentered,
+            downgrade=len(inner) - reentered,
+            cancel=cancelled,
+            later_term=later,
+            next_run=len(runs) - len(set(runs)),
         )
 
 
@@ -327,7 +342,7 @@ def _of_process(history: ChaosHistory, name: str, line: dict[str, Any]) -> None:
             process.standing = line["scripts"]
         case "crash":
             history.crashes.append(f"{name}/{line['actor']}: {line['why']}")
-        case "ask" | "granted" | "denied" | "valid" | "wrote" | "refused":
+        case "ask" | "granted" | "denied" | "valid" | "release" | "wrote" | "refused":
             _of_attempt(history, Who(name, line["actor"], line["attempt"]), line)
         case "add" | "added" | "unadded" | "unknown":
             _of_addition(history, Who(name, line["actor"], line["attempt"]), line)
@@ -370,9 +385,12 @@ def _of_attempt(history: ChaosHistory, who: Who, line: dict[str, Any]) -> None:
             line.get("session", ""),
             inside,
             line.get("again", False),
+            line.get("selector"),
         )
     elif event == "valid":
         _said(history.grants[who], line["valid"], at)
+    elif event == "release":
+        history.grants[who].released = at
     elif event == "wrote":
         history.acknowledged[line["node"]] = who
     elif event == "refused":

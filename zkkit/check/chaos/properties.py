@@ -14,6 +14,8 @@
                 left out: their actors may have been told long after they had lost the lock.
     writes      In the order of the servers, no guarded write follows one of a later holder; and
                 every write that was acknowledged is there.
+    runs        Each run of a LeaderSelector's function is a hold. For one selector it never began
+                to run again before it had come to its end.
     reentry     Whoever acquired once more, or read instead of writing, while its hold was surely
                 valid, was given that hold's token.
     starvation  In every process that lived on to the end, every attempt came to an answer, and
@@ -28,14 +30,16 @@ gates.py and meetings.py.
 
 `doubts` names what keeps the run from being a proof: it was stopped, a kind of fault never struck,
 a lock or a front was never granted anything in the storm, nobody lost a hold, nothing was written,
-nobody reentered, downgraded or was cancelled, nobody counted, no cache was told of a change or was
-cut off, no watch saw a change, no gate let anybody wait or pass, nobody met, or nobody looked.
+nobody reentered, downgraded or was cancelled, no selector led twice, nobody counted, no cache was
+told of a change or was cut off, no watch saw a change, no gate let anybody wait or pass, nobody
+met, or nobody looked.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from zkkit.check.chaos import caches, counters, gates, meetings, watches
@@ -46,6 +50,7 @@ from zkkit.check.chaos.history import (
     GrantRecord,
     Part,
     ProcessRecord,
+    Who,
 )
 
 PHASES = ("storm", "calm", "over")
@@ -58,6 +63,7 @@ def breaches(history: ChaosHistory) -> Iterator[str]:
     yield from overlaps(history)
     yield from revivals(history)
     yield from reentries(history)
+    yield from twice_at_once(history)
     yield from tokens(history)
     yield from stale_writes(history)
     yield from lost_writes(history)
@@ -179,6 +185,19 @@ def revivals(history: ChaosHistory) -> Iterator[str]:
     for grant in history.grants.values():
         if grant.revived:
             yield f"{grant.lock}: valid of {grant.who} was true again after it had been false"
+
+
+def twice_at_once(history: ChaosHistory) -> Iterator[str]:
+    """Functions that ran again while they ran, for one selector."""
+    by_selector: dict[Who, list[GrantRecord]] = defaultdict(list)
+    for grant in history.grants.values():
+        if grant.run_of is not None:
+            by_selector[grant.run_of].append(grant)
+    for runs in by_selector.values():
+        runs.sort(key=lambda run: run.granted)
+        for run, later in pairwise(runs):
+            if run.released is None or run.released > later.granted:
+                yield f"{run.lock}: the function ran as {later.who} when it ran as {run.who}"
 
 
 # --- tokens and what is written under them --------------------------------------------------
@@ -341,6 +360,7 @@ _DEEDS = {
     "reentry": "nobody ever acquired a lock that it held",
     "downgrade": "nobody ever went from writing to reading",
     "cancel": "nobody was ever cancelled",
+    "next_run": "no selector ever ran its function again",
 }
 
 
