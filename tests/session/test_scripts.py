@@ -219,9 +219,7 @@ def test_invalid_path_is_thrown_into_the_script(session: zkkit.Session, step: An
     [
         Create("/never", acl=(1,)),  # type: ignore[arg-type]
         Set("/never", b"", "1"),  # type: ignore[arg-type]
-        Multi(("x",)),  # type: ignore[arg-type]
         Together(Sync("/"), Create("/never", acl=(1,))),  # type: ignore[arg-type]
-        Within("x", Wait()),  # type: ignore[arg-type]
         Within(1.0, 42),  # type: ignore[arg-type]
         Stop(None),  # type: ignore[arg-type]
         Recall([]),  # type: ignore[arg-type]
