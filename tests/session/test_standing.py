@@ -185,6 +185,23 @@ def test_a_receiver_that_fails(room: Any, caplog: Any, monkeypatch: Any) -> None
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.parametrize("garbage", [b"", b"HTTP"])
+def test_who_cannot_be_told_is_told_of_the_end(room: Any, monkeypatch: Any, garbage: bytes) -> None:
+    """One piece of news cannot be dealt with: those behind it in the same read count as
+    unanswered, so that nobody waits for ever."""
+    here = room()
+
+    def fail(heard: Heard) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(here, "hear", fail)
+    for what in ("first", "second", "third"):
+        here.ask(what=what)
+    here.peer.sendall(frame(1) + frame(2) + garbage)
+    eventually(lambda: here.ends)
+    assert here.standing.link.unanswered() == (["second", "third"], [])
+
+
 # --- the loop -----------------------------------------------------------------------------------
 
 

@@ -81,6 +81,11 @@ class OwnRequest(NamedTuple):
             return str(KeeperState.EXPIRED_SESSION)
         return str(KeeperState.CONNECTING) if self.request is _CONNECTION_DROP else ""
 
+    def fail(self, error: Exception) -> None:
+        """Raise this for whoever asked, unless they have been told."""
+        if self.result is not None and not self.result.ready():
+            self.result.set_exception(error)
+
 
 class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     """Connects as kazoo does, and gives the connection away when it stands."""
@@ -116,12 +121,20 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             return ""
         self.client._pending.appendleft((*asked, reply.xid))
         header = ReplyHeader(reply.xid, reply.zxid, reply.error)
-        self._read_response(header, reply.frame, BODY)
+        try:
+            self._read_response(header, reply.frame, BODY)
+        except Exception as error:  # kazoo does not know this code, or cannot keep this watcher
+            kind = type(asked.request).__name__
+            self.logger.exception("kazoo could not deal with the reply to its %s", kind)
+            asked.fail(error)
         return str(KeeperState.CLOSED) if isinstance(asked.request, Close) else ""
 
     def tell_fire(self, fire: Fired) -> None:
         """Let the client's own watchers know."""
-        self._read_watch_event(fire.frame, BODY)
+        try:
+            self._read_watch_event(fire.frame, BODY)
+        except Exception:
+            self.logger.exception("kazoo could not deal with the fire of %s", fire.path)
 
     def go_on(self, state: str, why: str, stood: float, unanswered: list[OwnRequest]) -> None:
         """The connection is over, after `stood` seconds, and the client in this state (or ""):

@@ -112,11 +112,11 @@ class Standing:
             if self.is_over:
                 return
             try:
-                self._read_all()
-            except Garbled as garbled:
-                for each in garbled.heard:
-                    self._receiver.hear(each)
-                self._end(f"the other side is no ZooKeeper server: {garbled}")
+                try:
+                    self._read_all()
+                except Garbled as garbled:
+                    self._tell(garbled.heard)
+                    self._end(f"the other side is no ZooKeeper server: {garbled}")
             except _NOT_NOW:
                 pass
             except OSError as broken:
@@ -133,12 +133,20 @@ class Standing:
                 self._end("the server hung up")
                 return
             self._last_heard = now()
-            for each in self.link.receive(data):
-                self._receiver.hear(each)
+            self._tell(self.link.receive(data))
             # TLS may have decrypted more than we took: no selector would tell us of that.
             more = len(data) == _CHUNK or (
                 isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
             )
+
+    def _tell(self, heard: list[Heard]) -> None:
+        hear, untold = self._receiver.hear, iter(heard)
+        try:
+            for each in untold:
+                hear(each)
+        except BaseException:
+            self.link.take_back(untold)  # whoever waits for those is told of the end at least
+            raise
 
     def _end(self, why: str) -> None:
         if not self.is_over:
