@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zkkit
+from tests.support.certificates import certificate
 from zkkit.errors import DeadlineExceeded, ZkkitError
 from zkkit.session.clock import now
-from zkkit.session.link import PING_XID, Heard, Link, Pong, Reply
+from zkkit.session.link import BODY, PING_XID, Heard, Link, Pong, Reply
 from zkkit.session.loop import NAME, Loop, Seat
 from zkkit.session.opcodes import GET
 from zkkit.session.standing import Standing
@@ -31,8 +35,8 @@ def frame(xid: int, body: bytes = b"") -> bytes:
 class Room:
     """A standing connection with the test at the other end; it is the receiver as well."""
 
-    def __init__(self, timeout: float) -> None:
-        ours, self.peer = socket.socketpair()
+    def __init__(self, timeout: float, wrap: Callable[..., Any] = lambda *ends: ends) -> None:
+        ours, self.peer = wrap(*socket.socketpair())
         ours.setblocking(False)
         self.peer.settimeout(5.0)
         self.heard: list[Heard] = []
@@ -73,11 +77,11 @@ class Room:
 
 @pytest.fixture
 def room() -> Iterator[Callable[..., Room]]:
-    """`room(timeout)` makes one."""
+    """`room(timeout, wrap=...)` makes one."""
     rooms: list[Room] = []
 
-    def make(timeout: float = 30.0) -> Room:
-        rooms.append(Room(timeout))
+    def make(timeout: float = 30.0, **options: Any) -> Room:
+        rooms.append(Room(timeout, **options))
         return rooms[-1]
 
     yield make
@@ -200,6 +204,29 @@ def test_who_cannot_be_told_is_told_of_the_end(room: Any, monkeypatch: Any, garb
     here.peer.sendall(frame(1) + frame(2) + garbage)
     eventually(lambda: here.ends)
     assert here.standing.link.unanswered() == (["second", "third"], [])
+
+
+def test_hung_up_in_the_middle_of_a_frame(room: Any, tmp_path: Path) -> None:
+    """What comes by TLS after we have hung up is decrypted like what came before."""
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    client = ssl._create_unverified_context()
+    server.load_cert_chain(*certificate(tmp_path, "server"))
+
+    def encrypted(ours: socket.socket, peer: socket.socket) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            wrapped = pool.submit(server.wrap_socket, peer, server_side=True)
+            return client.wrap_socket(ours), wrapped.result()
+
+    here = room(wrap=encrypted)
+    here.ask()
+    body = b"x" * 2000
+    here.peer.sendall(frame(1, body)[:500])
+    eventually(lambda: here.standing.link._incoming)
+    with here.batch():
+        here.peer.sendall(frame(1, body)[500:])
+        here.standing.hang_up("we did not like it")
+    eventually(lambda: here.ends)
+    assert [each.frame[BODY:] for each in here.heard] == [body]
 
 
 # --- the loop -----------------------------------------------------------------------------------

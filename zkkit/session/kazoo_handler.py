@@ -39,6 +39,7 @@ from .clock import now
 from .link import AUTH_XID, BODY, Fired, Reply
 from .platforms import Platform
 from .read_only import Search, Server
+from .standing import shut
 
 _STANDING, _STOPPED = "standing", "stopped"
 _BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
@@ -151,8 +152,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         """Break the connection, or the one that is being made."""
         sock = self._socket
         if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+            shut(sock)
 
     def shut_down(self, patience: float) -> None:
         """Close the session on the server and end kazoo's threads.

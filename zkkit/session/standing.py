@@ -92,8 +92,7 @@ class Standing:
     def hang_up(self, why: str) -> None:
         """Break it off. The reader finds out."""
         self._why = self._why or why
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        shut(self._socket)
 
     # --- in, as the seat says ---------------------------------------------------------------------
 
@@ -151,8 +150,7 @@ class Standing:
     def _end(self, why: str) -> None:
         if not self.is_over:
             self.is_over = True
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+            shut(self._socket)
             self._seat.detach(self, self._socket.close)
             self._receiver.over(self._why or why)
 
@@ -177,3 +175,13 @@ class Standing:
             if since is not None:
                 due.append(max(since, self._last_heard) + self._patience)
             self._schedule(max(min(due), at + 0.01))
+
+
+def shut(sock: socket.socket) -> None:
+    """End the connection, TLS or not, with or without the monitor. A TLS socket's own `shutdown`
+    takes TLS off: whoever reads on is given what is encrypted as if it had been said."""
+    with suppress(OSError):
+        if isinstance(sock, ssl.SSLSocket):
+            super(ssl.SSLSocket, sock).shutdown(socket.SHUT_RDWR)
+        else:
+            sock.shutdown(socket.SHUT_RDWR)
