@@ -283,6 +283,61 @@ def test_a_timer_that_is_always_due_holds_up_nobody() -> None:
     seat.stop()
 
 
+class Listening:
+    """Something that is told when its socket can be read."""
+
+    is_over = False
+
+    def __init__(self, seat: Seat, told: Callable[[], object]) -> None:
+        ours, self.peer = socket.socketpair()
+        self._told = told
+        self.fileno = ours.fileno
+        self._socket = ours
+        seat.attach(self)
+
+    def can_read(self) -> None:
+        self._socket.recv(1)
+        self._told()
+
+    def can_write(self) -> None:
+        """It is never full."""
+
+    def close(self, seat: Seat) -> None:
+        seat.detach(self, self._socket.close)
+        self.peer.close()
+
+
+@pytest.mark.parametrize("busy_with", ["a socket", "a timer"])
+def test_what_came_while_somebody_took_his_time(busy_with: str) -> None:
+    """It is heard before a timer finds that nothing was said."""
+    seat, told = Seat(), list[str]()
+    other = Listening(seat, lambda: told.append("heard"))
+
+    def take_time() -> None:
+        if busy_with == "a timer":
+            done = now() + 0.1
+            while now() < done:
+                pass
+        other.peer.send(b"x")
+        seat.at(now() - 1.0, lambda: told.append("timer"))
+
+    def two_timers() -> None:
+        seat.at(now() - 2.0, take_time)
+        seat.at(now() - 1.0, lambda: told.append("timer"))
+
+    slow = Listening(seat, take_time)
+    if busy_with == "a socket":
+        slow.peer.send(b"x")
+    else:
+        seat.soon(two_timers)
+    eventually(lambda: "timer" in told)
+    eventually(lambda: "heard" in told)
+    assert told[0] == "heard"
+    for each in (other, slow):
+        seat.soon(lambda each=each: each.close(seat))  # type: ignore[misc]
+    seat.stop()
+
+
 def test_nobody_is_overheard_who_comes_just_before_the_sleep() -> None:
     """Between the last look and the sleep there is no moment without a wake-up."""
     loop = Loop()
