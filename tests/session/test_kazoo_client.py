@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kazoo.exceptions import EXCEPTIONS, NoNodeError
+from kazoo.exceptions import EXCEPTIONS, AuthFailedError, NoNodeError
+from kazoo.protocol.states import KeeperState
 
 import zkkit
 
@@ -30,3 +31,14 @@ def test_kazoo_cannot_deal_with_a_reply(
     monkeypatch.undo()
     assert session.kazoo.get(zk_path)[0] == session.get(zk_path).data == b"here"
     assert ear.states == []
+
+
+def test_refused_credentials(session: zkkit.Session, eventually: Any) -> None:
+    """The session ends, and nobody connects again."""
+    with pytest.raises(AuthFailedError):
+        session.kazoo.add_auth("no-such-scheme", "a:b")
+    eventually(lambda: session.state == "closed")
+    connecting = session.kazoo._connection._connection_routine
+    connecting.join(10.0)
+    assert not connecting.is_alive()
+    assert session.kazoo.client_state == KeeperState.CLOSED

@@ -205,6 +205,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             self.logger.warning("the connection is over: %s", why)
         if not self.client._stopped.is_set() and self.client._state != KeeperState.CONNECTING:
             self.client._session_callback(state or KeeperState.CONNECTING)
+        if state == KeeperState.AUTH_FAILED:
+            self.client._stopped.set()  # no server will take what this one did not
         if stood < _BRIEF and not self.client._stopped.is_set():
             self.handler.sleep_func(_PAUSE)
         self.zk_loop()
