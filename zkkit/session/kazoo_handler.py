@@ -36,6 +36,7 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import ForceRetryError, RetryFailedError
 
 from .clock import now
+from .forks import tell_in_child
 from .link import AUTH_XID, BODY, Fired, Reply
 from .platforms import Platform
 from .read_only import Search, Server
@@ -88,6 +89,10 @@ class OwnRequest(NamedTuple):
             self.result.set_exception(error)
 
 
+class _Forked(BaseException):
+    """The greenlet that connects is a copy in a child process."""
+
+
 class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     """Connects as kazoo does, and gives the connection away when it stands."""
 
@@ -96,12 +101,21 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         super().__init__(client, before.retry_sleeper, before.logger, before.sasl_options)
         client._connection = self
         client.handler.create_socket_pair = lambda: (_Bell(owner), _Bell(owner))
+        self._select, client.handler.select = client.handler.select, self._select_here
+        self._is_copy = False
+        tell_in_child(self)
         self._owner = owner
         self._current: tuple[str, int] | None = None
         self._avoided: tuple[str, int] | None = None
         self._wanted: list[Server] = []
         self._search: Search | None = None
         self._change, client._session_callback = client._session_callback, self._on_change
+
+    def forked(self) -> None:
+        self._is_copy = True
+        for bell in (self._read_sock, self._write_sock):
+            if bell is not None:
+                bell.close()
 
     # --- what the owner asks for ------------------------------------------------------------------
 
@@ -151,7 +165,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     def hang_up(self) -> None:
         """Break the connection, or the one that is being made."""
         sock = self._socket
-        if sock is not None:
+        if sock is not None and not self._is_copy:
             shut(sock)
 
     def shut_down(self, patience: float) -> None:
@@ -192,6 +206,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
                     break
         except RetryFailedError:
             self.logger.warning("connecting was given up, as the retry policy says")
+        except _Forked:
+            outcome = _STANDING  # or whatever it is in the parent: nobody here is told
         finally:
             if outcome != _STANDING:
                 # In this order: whoever waits for the end finds the client closed.
@@ -199,6 +215,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
                 self.connection_stopped.set()
 
     def _go_on(self, state: str, why: str, stood: float) -> None:
+        if self._is_copy:
+            return
         if state == KeeperState.CLOSED:
             self.client._stopped.set()
         else:
@@ -237,6 +255,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         if client._state != KeeperState.CONNECTING:
             client._session_callback(KeeperState.CONNECTING)
         self._current = (address, port)
+        self._check_not_forked()
         try:
             self._connect(host, address, port)
             retry.reset()
@@ -254,6 +273,16 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             if self._socket is not None:
                 self._socket.close()
             return self._refused(error, retry)
+
+    def _select_here(self, *args: Any) -> Any:
+        """For kazoo, when it reads or writes the connection that it makes."""
+        ready = self._select(*args)
+        self._check_not_forked()
+        return ready
+
+    def _check_not_forked(self) -> None:
+        if self._is_copy:
+            raise _Forked
 
     def _refused(self, error: BaseException, retry: Any) -> str:
         client = self.client

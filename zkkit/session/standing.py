@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol
 
 from .clock import now
+from .forks import tell_in_child
 from .link import Garbled, Heard, Link
 from .loop import AnySeat
 
@@ -61,6 +62,10 @@ class Standing:
         """Whether the socket takes nothing at the moment."""
         self._why = ""
         self._last_sent = self._last_heard = now()
+        tell_in_child(self)
+
+    def forked(self) -> None:
+        self.is_over = True  # for the child: it reads and writes nothing
 
     def begin(self) -> None:
         """Listen from now on."""
@@ -91,8 +96,9 @@ class Standing:
 
     def hang_up(self, why: str) -> None:
         """Break it off. The reader finds out."""
-        self._why = self._why or why
-        shut(self._socket)
+        if not self.is_over:
+            self._why = self._why or why
+            shut(self._socket)
 
     # --- in, as the seat says ---------------------------------------------------------------------
 
