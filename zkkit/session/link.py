@@ -167,10 +167,12 @@ class Link:
         if xid == FIRE_XID:
             return _read_fire(frame, before)
         asked = self._credentials if xid == AUTH_XID else self._asked
-        if not asked or asked[0].xid != xid:
-            raise Garbled(f"a reply to nothing we are waiting for: xid {xid}", before)
-        answered = asked.popleft()
-        return Reply(answered.what, answered.sent_at, error, zxid, xid, frame)
+        if asked:
+            answered = asked[0]
+            if answered.xid == xid and answered.begins < self._taken:  # else it was never sent
+                asked.popleft()
+                return Reply(answered.what, answered.sent_at, error, zxid, xid, frame)
+        raise Garbled(f"a reply to nothing we are waiting for: xid {xid}", before)
 
     # --- what is open ---------------------------------------------------------------------------
 
