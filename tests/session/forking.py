@@ -5,21 +5,32 @@ nobody will release, half a frame in a buffer, and open files that it shares wit
 child finds that the copies refuse to work, closes and drops them, and opens a session of its own.
 The parent must notice nothing of all this. It says "fine" in the end.
 
+On gevent the same program runs on greenlets. There a child has a copy of each of them, which goes
+on as soon as the child waits for something.
+
 A "careful" child is as zkkit makes it. A "careless" one says goodbye on the connections that it
 shares with its parent, as a client would that knows nothing of forks.
 """
 
 from __future__ import annotations
 
+import sys
+
+if sys.argv[1] == "gevent":  # before anybody else knows of threads and forks
+    from gevent import monkey
+
+    monkey.patch_all()
+
 import asyncio
 import gc
 import multiprocessing
 import os
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
+
+from kazoo.exceptions import ConnectionClosedError
 
 import zkkit
 import zkkit.aio
@@ -27,7 +38,7 @@ from zkkit.errors import ForkedSession
 from zkkit.steps import Mode
 from zkkit.testing import aio, eventually
 
-FORKS = 6
+FORKS = 2 if sys.argv[1] == "gevent" else 6
 SESSIONS = 3
 PATIENCE = 30.0
 
@@ -66,7 +77,7 @@ def say_goodbye() -> None:
 def own_session(hosts: str, path: str) -> None:
     """A new session works as any other, and leaves nothing."""
     before = set(threading.enumerate())
-    with zkkit.connect(hosts, timeout=5.0) as session:
+    with zkkit.connect(hosts, timeout=5.0, handler=HANDLER) as session:
         session.create(f"{path}/child-", mode=Mode.EPHEMERAL_SEQUENTIAL)
         with zkkit.ReentrantLock(session, f"{path}/lock-of-children").held(
             timeout=PATIENCE
@@ -89,6 +100,8 @@ def child_of_threads(
         refused(lambda session=session: session.get(path))
         refused(lambda session=session: zkkit.ReentrantLock(session, path).acquire(timeout=1))
         assert not hold.valid and not session.session_id
+        asked = session.kazoo.exists_async(path)
+        assert isinstance(asked.exception, ConnectionClosedError), asked.exception
         session.close()
     sessions.clear()
     holds.clear()
@@ -99,7 +112,7 @@ def child_of_threads(
 def on_threads(hosts: str, path: str, careless: bool) -> None:
     ear, over, turns = Ear(), threading.Event(), [0] * SESSIONS
     failed: list[Exception] = []
-    sessions = [zkkit.connect(hosts, timeout=10.0) for _ in range(SESSIONS)]
+    sessions = [zkkit.connect(hosts, timeout=10.0, handler=HANDLER) for _ in range(SESSIONS)]
     ids = [session.session_id for session in sessions]
     holds = []
     for number, session in enumerate(sessions):
@@ -221,6 +234,7 @@ async def on_asyncio(hosts: str, path: str, careless: bool) -> None:
     print("fine")
 
 
+HANDLER = "gevent" if sys.argv[1] == "gevent" else "threading"
 FORK = multiprocessing.get_context("fork")
 
 if __name__ == "__main__":

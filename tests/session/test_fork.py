@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 import zkkit
+from zkkit.session.platforms import threads
+from zkkit.session.worker import Worker
+from zkkit.testing import Proxy
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def forked(
 
 
 @pytest.mark.concurrent
-@pytest.mark.parametrize("front", ["threads", "asyncio"])
+@pytest.mark.parametrize("front", ["threads", "asyncio", "gevent"])
 def test_fork_while_sessions_are_at_work(forked: Any, front: str) -> None:
     """The parent's sessions go on without a change of state, whatever the children do to their
     copies; a child's own session works."""
@@ -44,3 +48,38 @@ def test_a_careless_child_is_noticed(forked: Any, front: str) -> None:
     """The test above would find a child that does harm to its parent's connections."""
     done = forked(front, "careless")
     assert done.returncode and "fine" not in done.stdout
+
+
+@pytest.mark.parametrize("moment", ["between two tries", "waiting for a server"])
+def test_a_copy_of_the_greenlet_that_connects(
+    through: zkkit.Session, zk_proxy: Proxy, eventually: Any, moment: str
+) -> None:
+    """It ends, and nobody is told anything. (On threads, where the test can play the fork.)"""
+    handler: Any = through._transport._handler  # type: ignore[attr-defined]
+    if moment == "between two tries":
+        zk_proxy.cut()
+    else:
+        zk_proxy.freeze()
+        zk_proxy.drop()
+    eventually(lambda: through.state == "suspended")
+    handler.forked()
+    zk_proxy.mend()
+    zk_proxy.thaw()
+    handler._connection_routine.join(10.0)
+    assert not handler._connection_routine.is_alive()
+    assert through.state == "suspended"
+    assert not handler.connection_stopped.is_set()
+    handler.connection_stopped.set()  # or closing would wait for it
+
+
+def test_a_copy_of_a_worker() -> None:
+    """It calls nothing more: neither a timer nor what was queued."""
+    worker, begun = Worker(threads(), "worker"), threading.Event()
+    called: list[int] = []
+    worker.soon(begun.set)
+    assert begun.wait(5.0)
+    running = worker._running
+    worker.forked()
+    worker.soon(lambda: called.append(1))
+    running.join(5.0)
+    assert not running.is_alive() and not called

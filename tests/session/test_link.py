@@ -39,10 +39,11 @@ def fire(kind: int, path: str) -> bytes:
 
 
 def asking(*names: str) -> Link:
-    """A link on which these were asked for, at 1.0, 2.0, ..."""
+    """A link on which these were asked for, at 1.0, 2.0, ..., and sent."""
     link = Link(0)
     for number, name in enumerate(names, 1):
         link.request(GET, b"body", name, float(number))
+    link.sent(len(link.outgoing))
     return link
 
 
@@ -75,6 +76,7 @@ def test_numbers_begin_again_at_their_end() -> None:
     for name in "ab":
         link.request(GET, b"", name, 1.0)
     assert link.last_xid == 1
+    link.sent(len(link.outgoing))
     assert brief(link.receive(frame(0x7FFF_FFFF) + frame(1))) == [
         ("a", 0, 7, b""),
         ("b", 0, 7, b""),
@@ -108,10 +110,11 @@ def test_answered_out_of_turn() -> None:
     link = Link(0)
     link.request(GET, b"", "first", 1.0)
     link.request(AUTH, b"", "who we are", 2.0)
+    link.sent(len(link.outgoing))
     assert link.waits_since == 1.0
     (reply,) = link.receive(frame(AUTH_XID, error=-115))
     assert (reply.what, reply.error) == ("who we are", -115)  # type: ignore[union-attr]
-    assert link.unanswered()[1] == ["first"]
+    assert link.unanswered()[0] == ["first"]
 
 
 # --- in -------------------------------------------------------------------------------------------
@@ -181,6 +184,16 @@ def test_a_reply_to_nothing(xid: int) -> None:
     """Also one that is early, a ping's that was not sent, and one to credentials."""
     with pytest.raises(Garbled, match=r"to nothing|xid"):
         asking("a", "b").receive(frame(xid))
+
+
+def test_a_reply_to_what_was_not_sent() -> None:
+    """Nobody can know of a request of which the socket has taken no byte: it is still to be sent
+    on the next connection."""
+    link = asking("a")
+    link.request(GET, b"body", "b", 2.0)
+    with pytest.raises(Garbled, match="to nothing"):
+        link.receive(frame(1) + frame(2))
+    assert link.unanswered() == ([], ["b"])
 
 
 @pytest.mark.parametrize(

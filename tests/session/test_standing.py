@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import zkkit
+from tests.support.certificates import certificate
 from zkkit.errors import DeadlineExceeded, ZkkitError
 from zkkit.session.clock import now
-from zkkit.session.link import PING_XID, Heard, Link, Pong, Reply
+from zkkit.session.link import BODY, PING_XID, Heard, Link, Pong, Reply
 from zkkit.session.loop import NAME, Loop, Seat
 from zkkit.session.opcodes import GET
 from zkkit.session.standing import Standing
@@ -31,8 +35,8 @@ def frame(xid: int, body: bytes = b"") -> bytes:
 class Room:
     """A standing connection with the test at the other end; it is the receiver as well."""
 
-    def __init__(self, timeout: float) -> None:
-        ours, self.peer = socket.socketpair()
+    def __init__(self, timeout: float, wrap: Callable[..., Any] = lambda *ends: ends) -> None:
+        ours, self.peer = wrap(*socket.socketpair())
         ours.setblocking(False)
         self.peer.settimeout(5.0)
         self.heard: list[Heard] = []
@@ -73,11 +77,11 @@ class Room:
 
 @pytest.fixture
 def room() -> Iterator[Callable[..., Room]]:
-    """`room(timeout)` makes one."""
+    """`room(timeout, wrap=...)` makes one."""
     rooms: list[Room] = []
 
-    def make(timeout: float = 30.0) -> Room:
-        rooms.append(Room(timeout))
+    def make(timeout: float = 30.0, **options: Any) -> Room:
+        rooms.append(Room(timeout, **options))
         return rooms[-1]
 
     yield make
@@ -185,6 +189,46 @@ def test_a_receiver_that_fails(room: Any, caplog: Any, monkeypatch: Any) -> None
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.parametrize("garbage", [b"", b"HTTP"])
+def test_who_cannot_be_told_is_told_of_the_end(room: Any, monkeypatch: Any, garbage: bytes) -> None:
+    """One piece of news cannot be dealt with: those behind it in the same read count as
+    unanswered, so that nobody waits for ever."""
+    here = room()
+
+    def fail(heard: Heard) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(here, "hear", fail)
+    for what in ("first", "second", "third"):
+        here.ask(what=what)
+    here.peer.sendall(frame(1) + frame(2) + garbage)
+    eventually(lambda: here.ends)
+    assert here.standing.link.unanswered() == (["second", "third"], [])
+
+
+def test_hung_up_in_the_middle_of_a_frame(room: Any, tmp_path: Path) -> None:
+    """What comes by TLS after we have hung up is decrypted like what came before."""
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    client = ssl._create_unverified_context()
+    server.load_cert_chain(*certificate(tmp_path, "server"))
+
+    def encrypted(ours: socket.socket, peer: socket.socket) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            wrapped = pool.submit(server.wrap_socket, peer, server_side=True)
+            return client.wrap_socket(ours), wrapped.result()
+
+    here = room(wrap=encrypted)
+    here.ask()
+    body = b"x" * 2000
+    here.peer.sendall(frame(1, body)[:500])
+    eventually(lambda: here.standing.link._incoming)
+    with here.batch():
+        here.peer.sendall(frame(1, body)[500:])
+        here.standing.hang_up("we did not like it")
+    eventually(lambda: here.ends)
+    assert [each.frame[BODY:] for each in here.heard] == [body]
+
+
 # --- the loop -----------------------------------------------------------------------------------
 
 
@@ -236,6 +280,61 @@ def test_a_timer_that_is_always_due_holds_up_nobody() -> None:
     assert called.wait(5.0)
     seat.soon(done.set)
     assert done.wait(5.0)
+    seat.stop()
+
+
+class Listening:
+    """Something that is told when its socket can be read."""
+
+    is_over = False
+
+    def __init__(self, seat: Seat, told: Callable[[], object]) -> None:
+        ours, self.peer = socket.socketpair()
+        self._told = told
+        self.fileno = ours.fileno
+        self._socket = ours
+        seat.attach(self)
+
+    def can_read(self) -> None:
+        self._socket.recv(1)
+        self._told()
+
+    def can_write(self) -> None:
+        """It is never full."""
+
+    def close(self, seat: Seat) -> None:
+        seat.detach(self, self._socket.close)
+        self.peer.close()
+
+
+@pytest.mark.parametrize("busy_with", ["a socket", "a timer"])
+def test_what_came_while_somebody_took_his_time(busy_with: str) -> None:
+    """It is heard before a timer finds that nothing was said."""
+    seat, told = Seat(), list[str]()
+    other = Listening(seat, lambda: told.append("heard"))
+
+    def take_time() -> None:
+        if busy_with == "a timer":
+            done = now() + 0.1
+            while now() < done:
+                pass
+        other.peer.send(b"x")
+        seat.at(now() - 1.0, lambda: told.append("timer"))
+
+    def two_timers() -> None:
+        seat.at(now() - 2.0, take_time)
+        seat.at(now() - 1.0, lambda: told.append("timer"))
+
+    slow = Listening(seat, take_time)
+    if busy_with == "a socket":
+        slow.peer.send(b"x")
+    else:
+        seat.soon(two_timers)
+    eventually(lambda: "timer" in told)
+    eventually(lambda: "heard" in told)
+    assert told[0] == "heard"
+    for each in (other, slow):
+        seat.soon(lambda each=each: each.close(seat))  # type: ignore[misc]
     seat.stop()
 
 

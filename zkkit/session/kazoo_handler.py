@@ -36,9 +36,11 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import ForceRetryError, RetryFailedError
 
 from .clock import now
+from .forks import tell_in_child
 from .link import AUTH_XID, BODY, Fired, Reply
 from .platforms import Platform
 from .read_only import Search, Server
+from .standing import shut
 
 _STANDING, _STOPPED = "standing", "stopped"
 _BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
@@ -81,6 +83,15 @@ class OwnRequest(NamedTuple):
             return str(KeeperState.EXPIRED_SESSION)
         return str(KeeperState.CONNECTING) if self.request is _CONNECTION_DROP else ""
 
+    def fail(self, error: Exception) -> None:
+        """Raise this for whoever asked, unless they have been told."""
+        if self.result is not None and not self.result.ready():
+            self.result.set_exception(error)
+
+
+class _Forked(BaseException):
+    """The greenlet that connects is a copy in a child process."""
+
 
 class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     """Connects as kazoo does, and gives the connection away when it stands."""
@@ -90,12 +101,21 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         super().__init__(client, before.retry_sleeper, before.logger, before.sasl_options)
         client._connection = self
         client.handler.create_socket_pair = lambda: (_Bell(owner), _Bell(owner))
+        self._select, client.handler.select = client.handler.select, self._select_here
+        self._is_copy = False
+        tell_in_child(self)
         self._owner = owner
         self._current: tuple[str, int] | None = None
         self._avoided: tuple[str, int] | None = None
         self._wanted: list[Server] = []
         self._search: Search | None = None
         self._change, client._session_callback = client._session_callback, self._on_change
+
+    def forked(self) -> None:
+        self._is_copy = True
+        for bell in (self._read_sock, self._write_sock):
+            if bell is not None:
+                bell.close()
 
     # --- what the owner asks for ------------------------------------------------------------------
 
@@ -116,12 +136,20 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             return ""
         self.client._pending.appendleft((*asked, reply.xid))
         header = ReplyHeader(reply.xid, reply.zxid, reply.error)
-        self._read_response(header, reply.frame, BODY)
+        try:
+            self._read_response(header, reply.frame, BODY)
+        except Exception as error:  # kazoo does not know this code, or cannot keep this watcher
+            kind = type(asked.request).__name__
+            self.logger.exception("kazoo could not deal with the reply to its %s", kind)
+            asked.fail(error)
         return str(KeeperState.CLOSED) if isinstance(asked.request, Close) else ""
 
     def tell_fire(self, fire: Fired) -> None:
         """Let the client's own watchers know."""
-        self._read_watch_event(fire.frame, BODY)
+        try:
+            self._read_watch_event(fire.frame, BODY)
+        except Exception:
+            self.logger.exception("kazoo could not deal with the fire of %s", fire.path)
 
     def go_on(self, state: str, why: str, stood: float, unanswered: list[OwnRequest]) -> None:
         """The connection is over, after `stood` seconds, and the client in this state (or ""):
@@ -137,9 +165,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     def hang_up(self) -> None:
         """Break the connection, or the one that is being made."""
         sock = self._socket
-        if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+        if sock is not None and not self._is_copy:
+            shut(sock)
 
     def shut_down(self, patience: float) -> None:
         """Close the session on the server and end kazoo's threads.
@@ -179,6 +206,8 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
                     break
         except RetryFailedError:
             self.logger.warning("connecting was given up, as the retry policy says")
+        except _Forked:
+            outcome = _STANDING  # or whatever it is in the parent: nobody here is told
         finally:
             if outcome != _STANDING:
                 # In this order: whoever waits for the end finds the client closed.
@@ -186,12 +215,16 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
                 self.connection_stopped.set()
 
     def _go_on(self, state: str, why: str, stood: float) -> None:
+        if self._is_copy:
+            return
         if state == KeeperState.CLOSED:
             self.client._stopped.set()
         else:
             self.logger.warning("the connection is over: %s", why)
         if not self.client._stopped.is_set() and self.client._state != KeeperState.CONNECTING:
             self.client._session_callback(state or KeeperState.CONNECTING)
+        if state == KeeperState.AUTH_FAILED:
+            self.client._stopped.set()  # no server will take what this one did not
         if stood < _BRIEF and not self.client._stopped.is_set():
             self.handler.sleep_func(_PAUSE)
         self.zk_loop()
@@ -222,6 +255,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         if client._state != KeeperState.CONNECTING:
             client._session_callback(KeeperState.CONNECTING)
         self._current = (address, port)
+        self._check_not_forked()
         try:
             self._connect(host, address, port)
             retry.reset()
@@ -239,6 +273,16 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             if self._socket is not None:
                 self._socket.close()
             return self._refused(error, retry)
+
+    def _select_here(self, *args: Any) -> Any:
+        """For kazoo, when it reads or writes the connection that it makes."""
+        ready = self._select(*args)
+        self._check_not_forked()
+        return ready
+
+    def _check_not_forked(self) -> None:
+        if self._is_copy:
+            raise _Forked
 
     def _refused(self, error: BaseException, retry: Any) -> str:
         client = self.client

@@ -216,15 +216,28 @@ class KazooTransport:
             self.flush()
 
     def _pass_own_requests_on(self) -> None:
+        """As far as there is room: the others stay in kazoo's queue until the socket is drained."""
         standing = self._standing
         if standing is None:
+            return
+        outgoing = standing.link.outgoing
+        if standing.full and len(outgoing) > _BACKLOG:
             return
         for own in self._handler.own_requests():
             if own.mishap:
                 self._state_after = own.mishap
                 standing.hang_up("somebody tests what happens then")
                 return
-            standing.link.request(own.request.type, own.request.serialize(), own, now())
+            try:
+                body = own.request.serialize()
+            except Exception as error:  # it is no request
+                own.fail(error)
+                continue
+            standing.link.request(own.request.type, body, own, now())
+            if len(outgoing) > _BACKLOG:
+                standing.flush()
+                if len(outgoing) > _BACKLOG:
+                    return
 
     # --- what the server says -------------------------------------------------------------
 
@@ -286,6 +299,8 @@ class KazooTransport:
         self.hang_up()
 
     def drained(self) -> None:
+        self.flush()
+        self._pass_own_requests_on()
         self.flush()
 
     def over(self, why: str) -> None:

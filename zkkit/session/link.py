@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..steps import FireKind
@@ -105,6 +106,7 @@ class Link:
         self._asked: deque[_Asked] = deque()
         self._credentials: deque[_Asked] = deque()
         self._pings: deque[float] = deque()
+        self._untold: list[Any] = []  # what was answered, but not to those who asked
         self._incoming = bytearray()
         self._needed = 4  # so many bytes before it is worth while to look
 
@@ -165,10 +167,12 @@ class Link:
         if xid == FIRE_XID:
             return _read_fire(frame, before)
         asked = self._credentials if xid == AUTH_XID else self._asked
-        if not asked or asked[0].xid != xid:
-            raise Garbled(f"a reply to nothing we are waiting for: xid {xid}", before)
-        answered = asked.popleft()
-        return Reply(answered.what, answered.sent_at, error, zxid, xid, frame)
+        if asked:
+            answered = asked[0]
+            if answered.xid == xid and answered.begins < self._taken:  # else it was never sent
+                asked.popleft()
+                return Reply(answered.what, answered.sent_at, error, zxid, xid, frame)
+        raise Garbled(f"a reply to nothing we are waiting for: xid {xid}", before)
 
     # --- what is open ---------------------------------------------------------------------------
 
@@ -181,12 +185,17 @@ class Link:
             since.append(self._pings[0])
         return min(since, default=None)
 
+    def take_back(self, heard: Iterable[Heard]) -> None:
+        """Nobody could be told of this: the requests count as unanswered."""
+        self._untold += [each.what for each in heard if isinstance(each, Reply)]
+
     def unanswered(self) -> tuple[list[Any], list[Any]]:
         """The connection is over: what was asked and has no answer, in order. First what the socket
         has taken (if only in part), then what it has not."""
         asked = sorted((*self._asked, *self._credentials), key=lambda each: each.begins)
         taken = [each.what for each in asked if each.begins < self._taken]
-        return taken, [each.what for each in asked if each.begins >= self._taken]
+        not_taken = [each.what for each in asked if each.begins >= self._taken]
+        return self._untold + taken, not_taken
 
 
 def _read_fire(frame: bytes, before: list[Heard]) -> Fired | None:

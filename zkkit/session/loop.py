@@ -26,6 +26,7 @@ from .platforms import Platform
 from .worker import Timer, Timers, Worker, call_safely
 
 NAME = "zkkit-loop"
+_LONG = 0.05  # seconds that a timer may take without another look at the sockets
 _POLL = 0.01  # seconds between two looks whether a socket can be written again
 
 
@@ -122,6 +123,17 @@ class Loop:
         timeout = 0 if self._inbox else self.timers.wait()
         ready = self._selector.select(timeout)
         self._asleep = False
+        self._serve(ready)
+        took_time = bool(ready)
+        for function in self.timers.due():
+            if took_time:  # before a timer finds that nothing was heard: hear what came meanwhile
+                self._serve(self._selector.select(0))
+            begun = now()
+            call_safely(function, NAME)
+            took_time = now() - begun > _LONG
+        self._call_rest()
+
+    def _serve(self, ready: list[tuple[selectors.SelectorKey, int]]) -> None:
         for key, events in ready:
             readable: Readable | None = key.data
             if readable is None:
@@ -132,9 +144,6 @@ class Loop:
                 call_safely(readable.can_read, NAME)
             if events & selectors.EVENT_WRITE:
                 call_safely(readable.can_write, NAME)
-        for function in self.timers.due():
-            call_safely(function, NAME)
-        self._call_rest()
 
     def _call_rest(self) -> None:
         while True:

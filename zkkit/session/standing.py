@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol
 
 from .clock import now
+from .forks import tell_in_child
 from .link import Garbled, Heard, Link
 from .loop import AnySeat
 
@@ -63,6 +64,10 @@ class Standing:
         """Whether it was broken off on this side."""
         self._why = ""
         self._last_sent = self._last_heard = now()
+        tell_in_child(self)
+
+    def forked(self) -> None:
+        self.is_over = True  # for the child: it reads and writes nothing
 
     def begin(self) -> None:
         """Listen from now on."""
@@ -97,9 +102,9 @@ class Standing:
         self._shut(why)
 
     def _shut(self, why: str) -> None:
-        self._why = self._why or why
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        if not self.is_over:
+            self._why = self._why or why
+            shut(self._socket)
 
     # --- in, as the seat says ---------------------------------------------------------------------
 
@@ -118,11 +123,11 @@ class Standing:
             if self.is_over:
                 return
             try:
-                self._read_all()
-            except Garbled as garbled:
-                for each in garbled.heard:
-                    self._receiver.hear(each)
-                self._end(f"the other side is no ZooKeeper server: {garbled}")
+                try:
+                    self._read_all()
+                except Garbled as garbled:
+                    self._tell(garbled.heard)
+                    self._end(f"the other side is no ZooKeeper server: {garbled}")
             except _NOT_NOW:
                 pass
             except OSError as broken:
@@ -139,18 +144,25 @@ class Standing:
                 self._end("the server hung up")
                 return
             self._last_heard = now()
-            for each in self.link.receive(data):
-                self._receiver.hear(each)
+            self._tell(self.link.receive(data))
             # TLS may have decrypted more than we took: no selector would tell us of that.
             more = len(data) == _CHUNK or (
                 isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
             )
 
+    def _tell(self, heard: list[Heard]) -> None:
+        hear, untold = self._receiver.hear, iter(heard)
+        try:
+            for each in untold:
+                hear(each)
+        except BaseException:
+            self.link.take_back(untold)  # whoever waits for those is told of the end at least
+            raise
+
     def _end(self, why: str) -> None:
         if not self.is_over:
             self.is_over = True
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+            shut(self._socket)
             self._seat.detach(self, self._socket.close)
             self._receiver.over(self._why or why)
 
@@ -175,3 +187,13 @@ class Standing:
             if since is not None:
                 due.append(max(since, self._last_heard) + self._patience)
             self._schedule(max(min(due), at + 0.01))
+
+
+def shut(sock: socket.socket) -> None:
+    """End the connection, TLS or not, with or without the monitor. A TLS socket's own `shutdown`
+    takes TLS off: whoever reads on is given what is encrypted as if it had been said."""
+    with suppress(OSError):
+        if isinstance(sock, ssl.SSLSocket):
+            super(ssl.SSLSocket, sock).shutdown(socket.SHUT_RDWR)
+        else:
+            sock.shutdown(socket.SHUT_RDWR)

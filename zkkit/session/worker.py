@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .clock import now
+from .forks import tell_in_child
 from .platforms import Platform
 
 log = logging.getLogger("zkkit.session")
@@ -86,6 +87,11 @@ class Worker:
         self._running: Any = None
         self._starting = platform.monitor()
         self._stopped = False
+        self._is_copy = False
+        tell_in_child(self)
+
+    def forked(self) -> None:
+        self._is_copy = True  # of a greenlet: a thread is not there
 
     def soon(self, function: Callable[[], object]) -> None:
         """Call `function` as soon as possible. Safe to call where an interrupt may strike."""
@@ -124,7 +130,7 @@ class Worker:
                 item = self._inbox.get(True, self._timers.wait())
             except self._platform.empty:
                 item = None
-            if item is _STOP:
+            if item is _STOP or self._is_copy:
                 return
             if item is not None:
                 self._call(item)

@@ -94,6 +94,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
         Cast("HerdElection", (_HERD,) * 2, _ASKED),
         Cast("HerdElection", (_HERD,) * 3, _ASKED),
         Cast("LeaderSelector", (_SELECTOR,) * 2, _SERVING),
+        Cast("LeaderSelector", (_SELECTOR,) * 3, _SERVING, one_process=True, preemptions=1),
         Cast("LeaderSelector, one of them stands again", (_AGAIN, _SELECTOR), _SERVING),
     ),
 }
