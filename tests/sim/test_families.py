@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from zkkit import ReadWriteLock, ReentrantLock
-from zkkit.errors import NoNode
+from zkkit.errors import Cancelled, ConnectionLost, NoNode, SessionLost, TimedOut
+from zkkit.recipe import pause
 from zkkit.sim import (
     FAMILIES,
     NO_FAULTS,
@@ -29,7 +30,7 @@ from zkkit.sim.properties import (
     of_leases,
     of_readers_and_writers,
 )
-from zkkit.steps import Get, Set
+from zkkit.steps import Get, Set, Spawn, Stop, Wait
 
 GIVEN = {
     "of_leases": (2,),
@@ -81,6 +82,47 @@ def test_failing_holds_in_no_family(family):
     world.actor("A", world.connect("A"), fails)
     verdict = explore(world, asked(family), faults=NO_FAULTS)
     assert verdict.story.breaks == "nobody fails" and "A fails with NoNode" in verdict.story.wrong
+
+
+EXCUSES = [ConnectionLost("busy"), SessionLost("busy"), TimedOut("busy"), Cancelled()]
+
+
+@each_family
+@pytest.mark.parametrize("excuse", EXCUSES, ids=lambda excuse: type(excuse).__name__)
+def test_an_excuse_needs_a_fault(family, excuse):
+    """Nobody loses its connection, its session or its patience while nothing goes wrong."""
+
+    def gives_up():
+        yield from Get("/n")
+        raise excuse
+
+    world = World("/n", "/q", "/g")
+    world.actor("A", world.connect("A"), gives_up)
+    verdict = explore(world, asked(family), faults=NO_FAULTS)
+    assert verdict.story.breaks == "nobody fails"
+    assert f"A fails with {excuse!r} before any fault has happened" in verdict.story.wrong
+    struck = explore(world, asked(family), faults=one("request lost")).story
+    assert struck.faults == ()  # and after one it is excused
+
+
+def test_a_clock_may_run_out_and_a_script_be_stopped():
+    """Neither of them is a fault, nor any fault of theirs."""
+
+    def sleeps():
+        while True:
+            yield from Wait()
+
+    def impatient():
+        spawned = yield from Spawn(sleeps())
+        yield from Stop(spawned)
+        yield from pause(1.0)
+        yield from Get("/n")
+        raise TimedOut("enough")
+
+    world = World("/n")
+    world.actor("A", world.connect("A"), impatient)
+    verdict = explore(world, [EndsWell(TimedOut)], faults=NO_FAULTS)
+    assert verdict.holds, verdict
 
 
 def test_who_may_fail_can_be_said():

@@ -230,7 +230,7 @@ class _Search:
 
     def start(self) -> tuple[State, Breaches]:
         draft = self.machine.begin()
-        view = View(self.machine.roster, draft)
+        view = View(self.machine.roster, draft, self.faults.at_most)
         return self.judge(draft, tuple(each.at_first(view) for each in self.properties))
 
     def judge(self, draft: Draft, memos: tuple[Any, ...]) -> tuple[State, Breaches]:
@@ -244,7 +244,7 @@ class _Search:
         asked, goals = concerned
         wrong: Breaches = ()
         if asked or goals:
-            view = View(self.machine.roster, draft)
+            view = View(self.machine.roster, draft, self.faults.at_most)
             remembered = list(memos)
             for index, each in asked:
                 remembered[index], found = each.after(memos[index], draft.facts, view)
@@ -277,7 +277,7 @@ class _Search:
                 return ()
         if not those:
             return ()
-        view = View(self.machine.roster, Draft(state))
+        view = View(self.machine.roster, Draft(state), self.faults.at_most)
         told = [(name, ask(state[MEMOS][index], view)) for index, name, ask in those]
         return tuple(Breach(name, found) for name, found in told if found)
 

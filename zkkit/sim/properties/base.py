@@ -32,15 +32,23 @@ ANY = frozenset(
 class View:
     """A state as a property sees it."""
 
-    __slots__ = ("_roster", "actors", "grants", "sessions", "tree")
+    __slots__ = ("_faults", "_roster", "actors", "budget", "grants", "sessions", "tree")
 
-    def __init__(self, roster: Roster, draft: Draft) -> None:
+    def __init__(self, roster: Roster, draft: Draft, faults: int = 0) -> None:
         self._roster = roster
+        self._faults = faults
         self.tree = draft.tree
         """The leader's nodes."""
         self.sessions: Sequence[Any] = draft.sessions
         self.actors: Sequence[Any] = draft.actors
         self.grants = draft.grants
+        self.budget = draft.budget
+        """How many faults are left: in all, then of each kind."""
+
+    @property
+    def struck(self) -> bool:
+        """Whether a fault has happened so far, to whomever."""
+        return self.budget[0] < self._faults
 
     def name(self, actor: int) -> str:
         """An actor's name."""

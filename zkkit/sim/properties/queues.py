@@ -43,8 +43,8 @@ def _is_gone(view: View, actor: int) -> bool:
 
 class NothingVanishes(Property):
     """What was put is taken, or is still there when all is quiet. Where nothing is redelivered, a
-    taker that fails or crashes may lose the item in its hands; where it is, an item is there until
-    it is done. A lost reply is no excuse: one can find out."""
+    taker that fails or crashes may lose the item in its hands, once a fault has happened; where it
+    is, an item is there until it is done. A lost reply is no excuse: one can find out."""
 
     name = "nothing vanishes"
     wants = frozenset({"said", "ended"})
@@ -70,7 +70,7 @@ class NothingVanishes(Property):
                 if fact.what == self._safe:
                     safe = safe | {fact.outcome}
             elif fact.actor in trying and fact.kind == "ended":
-                trying, struck = trying - who, struck + (fact.what is not None)
+                trying, struck = trying - who, struck + (fact.what is not None and view.struck)
         if self._redelivers:
             trying, struck = frozenset(), 0
         return (put, safe, trying, struck), None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import Cancelled
+from ...errors import Cancelled, ConnectionLost, SessionLost, TimedOut
 from ...steps import FireKind
 from .. import state as at
 from ..state import Fact
@@ -153,16 +153,42 @@ class NothingLeft(OfFacts):
         return None
 
 
-class EndsWell(OfFacts):
-    """No actor ends with an error, except one that a fault explains."""
+class EndsWell(Property):
+    """No actor ends with an error, except one that a fault explains. That it lost its connection or
+    its session, was cancelled or ran out of time is no excuse before a fault has happened: but
+    whoever was woken by its clock may have run out of time, and to whom nobody comes back (the
+    spawned) may be stopped."""
 
     name = "nobody fails"
-    wants = frozenset({"ended"})
+    wants = frozenset({"ended", "polled"})
+    memo: frozenset[int] = frozenset()  # whom their clocks have woken
 
     def __init__(self, *allowed: type[BaseException]) -> None:
         self.allowed: tuple[type[BaseException], ...] = (Cancelled, *allowed)
 
-    def wrong(self, fact: Fact, view: View) -> str | None:
-        if fact.what is None or isinstance(fact.what, self.allowed):
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        wrong = None
+        for fact in facts:
+            if fact.kind == "polled" and not view.struck:
+                memo = memo | {fact.actor}
+            elif fact.kind == "ended":
+                wrong = wrong or self._wrong(fact, memo, view)
+                memo = memo - {fact.actor}
+        return memo, wrong
+
+    def _wrong(self, fact: Fact, polled: frozenset[int], view: View) -> str | None:
+        error = fact.what
+        if error is None:
             return None
-        return f"{view.name(fact.actor)} fails with {fact.what!r}"
+        fails = f"{view.name(fact.actor)} fails with {error!r}"
+        if not isinstance(error, self.allowed):
+            return fails
+        if view.struck or not isinstance(error, _STRUCK):
+            return None
+        timed = isinstance(error, TimedOut) and fact.actor in polled
+        stopped = not isinstance(error, TimedOut) and fact.actor not in view.everybody
+        return None if timed or stopped else f"{fails} before any fault has happened"
+
+
+_STRUCK = (Cancelled, ConnectionLost, SessionLost, TimedOut)
+"""What befalls nobody by itself."""
