@@ -23,12 +23,42 @@ from zkkit.sim.faults import KINDS
 from zkkit.sim.gallery.counters import Adds, AddsAgain
 from zkkit.sim.gallery.leases import TwoLeases
 from zkkit.sim.properties import (
+    CachesAddUp,
+    Converges,
+    CostsAtMost,
+    CountsOnce,
     EndsWell,
+    EventsSumUp,
+    Fifo,
+    FreshReads,
     Goal,
+    InOrder,
+    LeadsAsItBelieves,
+    MembersAreCounted,
+    NeverGoesBack,
+    NobodyIsKeptIn,
+    NobodyIsLeftOutside,
+    NobodyIsOvertaken,
+    NobodyLeavesEarly,
+    NobodyPassesEarly,
+    NobodyStarves,
+    NobodyTakesAway,
+    NoOverlap,
+    NothingTakenTwice,
+    NothingVanishes,
+    OnePlace,
+    ReadersAndWriters,
+    RealGrants,
+    ServesOnce,
+    WorksWhileItHolds,
+    items_of,
+    mutual_exclusion,
     of_a_counter,
     of_a_lock,
+    of_an_election,
     of_leases,
     of_readers_and_writers,
+    one_leader,
 )
 from zkkit.steps import Get, Set, Spawn, Stop, Wait
 
@@ -69,6 +99,35 @@ def test_nothing_done_holds_in_no_family(family):
         world.actor(name, world.connect(name), idles)
     verdict = explore(world, asked(family), faults=one())
     assert (verdict.holds, verdict.outcome) == (False, "vacuous")
+
+
+ALONE = [
+    mutual_exclusion(), one_leader(), NoOverlap(), ReadersAndWriters(), Fifo(), RealGrants(),
+    OnePlace(), WorksWhileItHolds(), NobodyTakesAway(), LeadsAsItBelieves(), ServesOnce(),
+    CostsAtMost(requests=1), NobodyIsOvertaken(), NobodyStarves(), NobodyStarves(word="took"),
+    NobodyPassesEarly(2), NobodyIsLeftOutside(2), NobodyLeavesEarly(2), NobodyIsKeptIn(2),
+    CountsOnce("/n"), NothingVanishes(items_of("/q", int)), NothingTakenTwice(),
+    InOrder(items_of("/q", int)), Converges("/n"), NeverGoesBack("/n"), EventsSumUp(),
+    FreshReads("/n"), CachesAddUp("/n", lambda path: False), MembersAreCounted("/g"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("alone", ALONE, ids=lambda alone: alone.name)
+def test_nothing_done_holds_for_no_property_alone(alone):
+    """What is about something that somebody must do asks whether anybody does it."""
+    world = World("/n", "/q", "/g")
+    for name in "AB":
+        world.actor(name, world.connect(name), idles)
+    verdict = explore(world, [alone], faults=NO_FAULTS)
+    assert verdict.outcome == "vacuous" and verdict.unmet == (alone.needs.name,)
+    assert verdict.asked == (alone.name, alone.needs.name)
+
+
+def test_a_goal_is_asked_for_once():
+    """Whatever it is called: a property and a family may want the same."""
+    names = tuple(each.name for each in of_an_election())
+    verdict = explore(contenders(ReentrantLock, 2), of_an_election(), faults=NO_FAULTS)
+    assert verdict.asked == names and "somebody is granted" not in names
 
 
 def fails():

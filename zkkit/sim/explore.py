@@ -22,6 +22,7 @@ from .faults import CANCEL, Faults
 from .machine import Machine
 from .origin import Origin
 from .properties import FAMILIES, Goal, NobodyStarves, Property, View
+from .properties.goals import needed
 from .properties.scripts import ALWAYS_ASKED
 from .ranks import BY_RANK, FORGETFUL, Ranks
 from .rounds import Rounds
@@ -63,7 +64,8 @@ def explore(
 
     What is asked must be said: a family such as `of_a_lock()`, or a list of properties. An empty
     list asks only whether the scripts keep the rules. Goals are what must be reachable, or the
-    verdict is vacuous; families bring their own along.
+    verdict is vacuous; families bring their own along, and so does each property about something
+    that somebody must do.
 
     With `preemptions` only those in which a session that could go on is left for another one at
     most so often; faults are not counted as leaving.
@@ -189,6 +191,7 @@ class _Search:
         self.ranks = Ranks(machine) if by_rank else None
         own = (each for each in asked if not isinstance(each, Goal))
         self.properties: tuple[Property, ...] = (*ALWAYS_ASKED, *own)
+        asked = (*asked, *needed(asked))
         self.goals = [each.fresh() for each in asked if isinstance(each, Goal)]
         self.asked = tuple(dict.fromkeys(each.name for each in asked))
         self._concerned: dict[frozenset[str], tuple[list[tuple[int, Property]], list[Goal]]] = {}

@@ -78,6 +78,8 @@ class Property:
     name = "property"
     wants: frozenset[str] = frozenset()
     memo: Any = None
+    needs: Any = None
+    """The goal without which it holds of nothing: it is asked for along with this property."""
 
     def at_first(self, view: View) -> Any:
         """What to remember at the beginning."""

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from .. import state as at
 from ..state import Fact
 from .base import OfFacts, Property, View
+from .goals import SomebodySays
 from .locks import why_not_real
 
 Value: TypeAlias = Callable[[bytes], int]
@@ -72,6 +73,7 @@ class Converges(Shows):
     """When nothing is under way every cache shows what the node `path` has."""
 
     name = "caches converge"
+    needs = SomebodySays("sees")
     word = "sees"
 
     def __init__(self, path: str, value: Value = number) -> None:
@@ -90,6 +92,7 @@ class MembersAreCounted(Shows):
     """When nothing is under way every group shows as many members as `path` has children."""
 
     name = "members are counted"
+    needs = SomebodySays("members")
     word = "members"
 
     def __init__(self, path: str) -> None:
@@ -175,6 +178,7 @@ class NeverGoesBack(OfValues):
     session."""
 
     name = "caches never go back"
+    needs = SomebodySays("sees")
 
     def said(
         self,
@@ -204,6 +208,7 @@ class FreshReads(OfValues):
     begins, `Say("reads", value)` when it has it."""
 
     name = "reads are fresh"
+    needs = SomebodySays("reads")
 
     def said(
         self,
@@ -228,6 +233,7 @@ class EventsSumUp(Property):
     no event is told twice in a row. With `always` each change of what it shows is told."""
 
     name = "events sum up"
+    needs = SomebodySays("sees")
     wants = frozenset({"said", "ended"})
     memo: Any = ()  # of each actor: the last event, what it shows, whether that has changed
 
@@ -269,6 +275,7 @@ class CachesAddUp(Property):
     A itself takes over counts as well."""
 
     name = "caches add up"
+    needs = SomebodySays("cached")
     wants = frozenset({"said", "ended"})
     memo: Any = ()  # by owner: what its cache has, and the newest it has ever told, by path
 

@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import OutcomeUnknown
 from ..state import Fact
 from .base import Property, View
+from .goals import SomebodySays
 
 
 class NothingLost(Property):
@@ -54,6 +55,7 @@ class CountsOnce(Property):
 
     name = "counts once"
     wants = frozenset({"applied", "said"})
+    needs = SomebodySays("added")
     memo = (0, 0)
 
     def __init__(

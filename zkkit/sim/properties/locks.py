@@ -12,6 +12,9 @@ from typing import Any
 from ...paths import split
 from ..state import ID, LAGS, LIFE, Fact, Grant
 from .base import OfFacts, Property, View, in_number, in_words
+from .goals import SomebodyIsGranted
+
+_GRANTED = SomebodyIsGranted()
 
 
 class AtMost(Property):
@@ -19,6 +22,7 @@ class AtMost(Property):
     still has its node."""
 
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def __init__(self, count: int, name: str = "", who: str = "holders") -> None:
         self.count = count
@@ -89,6 +93,7 @@ class ReadersAndWriters(Property):
 
     name = "no writer with anyone"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def __init__(self, writes: Callable[[str], bool] = _is_writer) -> None:
         self._writes = writes
@@ -114,6 +119,7 @@ class Fifo(Property):
 
     name = "first in, first out"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
     memo = ()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
@@ -136,6 +142,7 @@ class RealGrants(OfFacts):
 
     name = "grants are real"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def wrong(self, fact: Fact, view: View) -> str | None:
         why = why_not_real(view, fact.actor, fact.what, fact.outcome)
@@ -164,6 +171,7 @@ class OnePlace(Property):
 
     name = "all hold in one place"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def __init__(self, places: int = 1) -> None:
         self.places = places
@@ -184,6 +192,7 @@ class WorksWhileItHolds(Property):
 
     name = "work is done by holders"
     wants = frozenset({"worked", "lapsed", "ended"})
+    needs = _GRANTED
     memo: frozenset[int] = frozenset()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
@@ -206,6 +215,7 @@ class NobodyTakesAway(OfFacts):
 
     name = "nobody takes away what others hold"
     wants = frozenset({"deleted"})
+    needs = _GRANTED
 
     def wrong(self, fact: Fact, view: View) -> str | None:
         for grant in view.grants:

@@ -15,6 +15,7 @@ from ...paths import join
 from .. import state as at
 from ..state import Fact
 from .base import Property, View, in_words
+from .goals import SomebodySays
 from .waiting import how_it_waits, waiting
 
 Found: TypeAlias = Callable[[View], frozenset[int]]
@@ -47,6 +48,7 @@ class NothingVanishes(Property):
     is, an item is there until it is done. A lost reply is no excuse: one can find out."""
 
     name = "nothing vanishes"
+    needs = SomebodySays("took")
     wants = frozenset({"said", "ended"})
     # items known to be put, and taken (or done); who tries to take; how many attempts were struck
     memo: Any = (frozenset(), frozenset(), frozenset(), 0)
@@ -152,6 +154,7 @@ class NothingTakenTwice(OfTakers):
     taken again when its taker was struck, or has given it back."""
 
     name = "nothing is taken twice"
+    needs = SomebodySays("took")
 
     def took(
         self,
@@ -195,6 +198,7 @@ class InOrder(Property):
     take, are passed over."""
 
     name = "first put, first taken"
+    needs = SomebodySays("took")
     wants = frozenset({"said", "ended"})
     # items known to be put; pairs (earlier, later); items that somebody has; who tries to take
     memo: Any = (frozenset(), frozenset(), frozenset(), frozenset())
