@@ -230,6 +230,19 @@ def test_readers_read_together():
     assert writers.outcome == "vacuous"
 
 
+def test_a_goal_beyond_the_bounds_is_no_vacuity():
+    """Two read together only if one of them is left while it could go on."""
+
+    def verdict(preemptions):
+        world, family = readers_and_a_writer("read", "read"), of_readers_and_writers(readers=2)
+        return explore(world, family, faults=NO_FAULTS, preemptions=preemptions)
+
+    bounded, met = verdict(0), verdict(1)
+    assert (bounded.holds, bounded.outcome, bounded.complete) == (None, "unknown", "bounded")
+    assert "not reached: 2 hold together" in str(bounded)
+    assert (met.outcome, met.complete) == ("holds", "bounded")
+
+
 def counters(adds):
     world = World(StartNode("/n"), StartNode("/marks"))
     for name in "AB":

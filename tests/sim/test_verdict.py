@@ -163,7 +163,7 @@ def test_the_plain_lock_is_right():
         (MarksAnothersZxid, "broken", "A says it holds /l/x-0, but it was not created with zxid 1"),
         (MarksAnothersNode, "broken", "B says it holds /l/x-0, a node of another session"),
         (AlwaysFails, "broken", "A fails with NoNode"),
-        (FailsForAnExcuse, "vacuous", "never reached: somebody is granted"),
+        (FailsForAnExcuse, "broken", "A fails with ConnectionLost('so they say') before any fault"),
     ],
 )
 def test_no_lock_passes_by_accident(lock, outcome, found):

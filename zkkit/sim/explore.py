@@ -463,7 +463,7 @@ class _Search:
         elif complete == "given up":
             holds = None
         elif holds and self.goals:
-            holds = False
+            holds = None if complete == "bounded" else False
         return Verdict(
             holds, states, events, spent, bounds, self.asked, tuple(stories), complete,
             unmet=tuple(goal.name for goal in self.goals),

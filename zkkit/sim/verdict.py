@@ -3,7 +3,8 @@
 holds      nothing asked about is broken in any state within the bounds, and all goals were met
 broken     something is: with a story for each broken property
 vacuous    nothing is broken, and a goal was never met: nobody did what all this is about
-unknown    the budget of states or seconds was used up, or these were random walks
+unknown    the budget of states or seconds was used up, or these were random walks; or a goal was
+           not met, and not everything was explored
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ class Verdict:
             f"{self.outcome}: {self.states:,} states in {self.seconds:.2f} s, {self.complete} "
             f"({self.bounds})"
         ]
-        if self.outcome == "vacuous":
-            lines.append(f"never reached: {', '.join(self.unmet)}")
+        if self.unmet and not self.stories:
+            how = "never" if self.outcome == "vacuous" else "not"
+            lines.append(f"{how} reached: {', '.join(self.unmet)}")
         asked = "; ".join(self.asked) or "only whether scripts keep the rules"
         lines.append(fill(f"asked: {asked}", 100, subsequent_indent="    "))
         if self.could_strike:
