@@ -22,6 +22,14 @@ class ReadsOnce(Follows):
             yield from Wait()
 
 
+class ReadsAndEnds(Follows):
+    """Reads once, shows that, and is through."""
+
+    def life(self):
+        found = yield from self.read()
+        yield from self.show(int(found.data or b"0"), 0)
+
+
 class WatchesChildren(Follows):
     """Watches the children of the node: its data change without them."""
 
@@ -154,6 +162,7 @@ AGREE, BACK, SUM = "caches converge", "caches never go back", "events sum up"
 
 ANSWERS = (
     SHELF.wrong(ReadsOnce, NO_FAULTS, AGREE),
+    SHELF.wrong(ReadsAndEnds, NO_FAULTS, AGREE),
     SHELF.wrong(WatchesChildren, NO_FAULTS, AGREE),
     REPLACED.wrong(ComparesVersions, NO_FAULTS, AGREE),
     SHELF.wrong(ShowsTheOneBefore, NO_FAULTS, AGREE),

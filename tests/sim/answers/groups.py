@@ -22,6 +22,13 @@ class LooksOnce(Counts):
             yield from Wait()
 
 
+class LooksAndEnds(Counts):
+    """Counts once, says that, and is through."""
+
+    def life(self):
+        yield from Say("members", len((yield from self.look())))
+
+
 class LooksThenWatches(Counts):
     """Counts, and sets its watch afterwards."""
 
@@ -93,6 +100,7 @@ COUNTED = "members are counted"
 
 ANSWERS = (
     COUNT.wrong(LooksOnce, NO_FAULTS, COUNTED),
+    COUNT.wrong(LooksAndEnds, NO_FAULTS, COUNTED),
     COUNT.wrong(LooksThenWatches, NO_FAULTS, COUNTED),
     COUNT.wrong(WatchesTheNode, NO_FAULTS, COUNTED),
     COUNT.wrong(CountsItself, NO_FAULTS, COUNTED),

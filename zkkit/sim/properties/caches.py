@@ -32,22 +32,18 @@ def everything(path: str) -> bool:
     return True
 
 
-def _told(memo: Any, facts: Sequence[Fact], word: str) -> dict[int, int]:
-    """What each actor said last."""
-    said = dict(memo)
-    for fact in facts:
-        if fact.kind == "ended":
-            said.pop(fact.actor, None)
-        elif fact.what == word:
-            said[fact.actor] = fact.outcome
-    return said
+def _stays(fact: Fact, view: View) -> bool:
+    """Whether what somebody shows who has just ended is what it shows for good: it has ended well,
+    and nothing has struck that it could have given way to."""
+    return fact.what is None and not view.struck
 
 
 class Shows(Property):
-    """Whatever somebody shows is what there is, when nothing is under way."""
+    """Whatever somebody shows is what there is, when nothing is under way: also if it has ended by
+    then, and nothing made it end."""
 
     wants = frozenset({"said", "ended"})
-    memo: Any = ()
+    memo: Any = ()  # of each actor: what it shows, and whether it has ended
     word = ""
 
     def there(self, view: View) -> int:
@@ -59,12 +55,20 @@ class Shows(Property):
         raise NotImplementedError
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        return tuple(sorted(_told(memo, facts, self.word).items())), None
+        said = {actor: (shown, over) for actor, shown, over in memo}
+        for fact in facts:
+            if fact.kind == "ended":
+                last = said.pop(fact.actor, None)
+                if last is not None and _stays(fact, view):
+                    said[fact.actor] = (last[0], True)
+            elif fact.what == self.word:
+                said[fact.actor] = (fact.outcome, False)
+        return tuple(sorted((actor, *each) for actor, each in said.items())), None
 
     def calm(self, memo: Any, view: View) -> str | None:
         there = self.there(view)
-        for actor, shown in memo:
-            if shown != there and view.actors[actor][at.FRAMES]:
+        for actor, shown, over in memo:
+            if shown != there and (over or view.actors[actor][at.FRAMES]):
                 return self.text(view.name(actor), shown, there)
         return None
 
@@ -235,7 +239,8 @@ class EventsSumUp(Property):
     name = "events sum up"
     needs = SomebodySays("sees")
     wants = frozenset({"said", "ended"})
-    memo: Any = ()  # of each actor: the last event, what it shows, whether that has changed
+    # of each actor: the last event, what it shows, whether that has changed, whether it has ended
+    memo: Any = ()
 
     def __init__(self, *, always: bool = False) -> None:
         self._always = always
@@ -244,21 +249,22 @@ class EventsSumUp(Property):
         told = {actor: tuple(rest) for actor, *rest in memo}
         wrong = None
         for fact in facts:
-            event, shown, changed = told.get(fact.actor, (None, None, False))
+            event, shown, changed, _ = told.get(fact.actor, (None, None, False, False))
             if fact.kind == "ended":
-                told.pop(fact.actor, None)
+                if told.pop(fact.actor, None) and _stays(fact, view):
+                    told[fact.actor] = (event, shown, changed, True)
             elif fact.what == "sees":
                 changed = changed or (shown is not None and shown != fact.outcome)
-                told[fact.actor] = (event, fact.outcome, changed)
+                told[fact.actor] = (event, fact.outcome, changed, False)
             elif fact.what == "event":
                 if event == fact.outcome:
                     wrong = wrong or f"{view.name(fact.actor)} tells of {event} twice"
-                told[fact.actor] = (fact.outcome, shown, changed)
+                told[fact.actor] = (fact.outcome, shown, changed, False)
         return tuple((actor, *told[actor]) for actor in sorted(told)), wrong
 
     def calm(self, memo: Any, view: View) -> str | None:
-        for actor, event, shown, changed in memo:
-            if not view.actors[actor][at.FRAMES] or shown is None:
+        for actor, event, shown, changed, over in memo:
+            if shown is None or not (over or view.actors[actor][at.FRAMES]):
                 continue
             who = view.name(actor)
             if event is None and changed and self._always:
@@ -271,33 +277,37 @@ class EventsSumUp(Property):
 class CachesAddUp(Property):
     """What a cache has told so far adds up: a node is created before it changes or is deleted, and
     only if it is not there; none comes back as it was, or older. When nothing is under way it adds
-    up to what is below `path`, as far as `covers` says. A cache is whoever A has spawned; what
-    A itself takes over counts as well."""
+    up to what is below `path`, as far as `covers` says. A cache is whoever A has spawned, and what
+    A itself takes over counts as well; or A is one, if it has spawned nobody."""
 
     name = "caches add up"
     needs = SomebodySays("cached")
     wants = frozenset({"said", "ended"})
-    memo: Any = ()  # by owner: what its cache has, and the newest it has ever told, by path
+    # by owner: what its cache has, the newest it has ever told, by path, and whether it has ended
+    memo: Any = ()
 
     def __init__(self, path: str, covers: Callable[[str], bool] = everything) -> None:
         self.path = path
         self._covers = covers
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        told = {owner: (dict(has), dict(newest)) for owner, has, newest in memo}
+        told = {owner: (dict(has), dict(newest), over) for owner, has, newest, over in memo}
         wrong = None
         for fact in facts:
             owner, _, cache = view.name(fact.actor).partition("'s ")
             if fact.kind == "ended" and cache:
                 told.pop(owner, None)
+            elif fact.kind == "ended" and owner in told:
+                over = _stays(fact, view) and not _lives_on(owner, view)
+                told[owner] = (*told[owner][:2], over)
             elif fact.what == "cached":
-                has, newest = told.setdefault(owner, ({}, {}))
+                has, newest, _ = told.setdefault(owner, ({}, {}, False))
                 found = self._wrong(fact.mark, has, newest)
                 if found:
                     wrong = wrong or f"{view.name(fact.actor)} {found}"
         after = [
-            (owner, tuple(sorted(has.items())), tuple(sorted(newest.items())))
-            for owner, (has, newest) in sorted(told.items())
+            (owner, tuple(sorted(has.items())), tuple(sorted(newest.items())), over)
+            for owner, (has, newest, over) in sorted(told.items())
         ]
         return tuple(after), wrong
 
@@ -315,20 +325,33 @@ class CachesAddUp(Property):
         return None if zxid > last else f"goes back: {path} is {kind} as it was before"
 
     def calm(self, memo: Any, view: View) -> str | None:
-        has = {owner: dict(content) for owner, content, _ in memo}
+        has = {owner: dict(content) for owner, content, _, _ in memo}
+        ended = {owner for owner, _, _, over in memo if over}
         nodes = view.tree.nodes.items()
         there = {path: entry.mzxid for path, entry in nodes if self._is_covered(path)}
         for actor, state in enumerate(view.actors):
             owner, _, cache = view.name(actor).partition("'s ")
-            if not state[at.FRAMES] or not cache:
+            if owner not in ended and not (state[at.FRAMES] and (cache or owner in has)):
                 continue
             shown = has.get(owner, {})
             for path in sorted(shown.keys() | there.keys()):
                 if shown.get(path) != there.get(path):
                     how = "has not seen what has become of" if path in shown else "lacks"
-                    return f"{owner}'s cache {how} {path}, and waits"
+                    return f"{owner}'s cache {how} {path}, and {_does(state)}"
         return None
 
     def _is_covered(self, path: str) -> bool:
         inside = path == self.path or path.startswith(f"{self.path}/")
         return inside and self._covers(path)
+
+
+def _lives_on(owner: str, view: View) -> bool:
+    """Whether somebody lives whom this one has spawned."""
+    spawned = range(len(view.everybody), len(view.actors))
+    return any(
+        view.actors[a][at.FRAMES] and view.name(a).startswith(f"{owner}'s ") for a in spawned
+    )
+
+
+def _does(actor: Any) -> str:
+    return "waits" if actor[at.FRAMES] else "has ended"
