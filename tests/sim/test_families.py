@@ -13,6 +13,7 @@ from zkkit.sim import (
     Faults,
     Say,
     StartNode,
+    Work,
     World,
     contenders,
     explore,
@@ -53,14 +54,19 @@ from zkkit.sim.properties import (
     WorksWhileItHolds,
     items_of,
     mutual_exclusion,
+    of_a_barrier,
+    of_a_cache,
     of_a_counter,
+    of_a_double_barrier,
+    of_a_group,
     of_a_lock,
+    of_a_queue,
     of_an_election,
     of_leases,
     of_readers_and_writers,
     one_leader,
 )
-from zkkit.steps import Get, Set, Spawn, Stop, Wait
+from zkkit.steps import Children, Create, Delete, Get, Mode, Set, Spawn, Stop, Wait
 
 GIVEN = {
     "of_leases": (2,),
@@ -141,6 +147,60 @@ def test_failing_holds_in_no_family(family):
     world.actor("A", world.connect("A"), fails)
     verdict = explore(world, asked(family), faults=NO_FAULTS)
     assert verdict.story.breaks == "nobody fails" and "A fails with NoNode" in verdict.story.wrong
+
+
+def polls(look, word=""):
+    """Looks again from time to time; says what it has found if there is a word for it."""
+    said = None
+    while True:
+        found = yield from look()
+        if found != said and word:
+            yield from Say(word, found)
+            said = found
+        yield from pause(1.0)
+
+
+def count():
+    return len((yield from Children("/q")))
+
+
+def value():
+    return int((yield from Get("/n")).data or b"0")
+
+
+def joins():
+    member = yield from Create("/q/a", mode=Mode.EPHEMERAL)
+    yield from Work()
+    yield from Delete(member.path)
+
+
+@pytest.mark.parametrize(
+    ("asked", "look", "word", "other"),
+    [
+        (of_a_barrier(path="/n"), count, "", joins),
+        (of_a_double_barrier(2), count, "", joins),
+        (of_a_queue("/q"), count, "", joins),
+        (of_a_cache("/n"), value, "sees", lambda: (yield from Set("/n", b"1"))),
+        (of_a_group("/q"), count, "members", joins),
+    ],
+    ids=["barrier", "double barrier", "queue", "cache", "group"],
+)
+def test_whoever_looks_from_time_to_time_may_do_so_for_ever(asked, look, word, other):
+    """Where waiting for ever may be right. Without a pause it is not."""
+
+    def verdict(polling):
+        world = World(StartNode("/n"), StartNode("/q"))
+        for name, script in zip("AB", (polling, other), strict=True):
+            world.actor(name, world.connect(name), script)
+        return explore(world, asked, faults=NO_FAULTS)
+
+    def spins():
+        while True:
+            yield from look()
+
+    assert verdict(lambda: polls(look, word)).story is None
+    found = {story.breaks for story in verdict(spins).stories}
+    assert found == {"nobody goes round for ever"}
 
 
 EXCUSES = [ConnectionLost("busy"), SessionLost("busy"), TimedOut("busy"), Cancelled()]

@@ -286,10 +286,13 @@ class _Search:
 
     def for_ever(self, state: State) -> Breaches:
         """Ask about a state from which no way leads to a quiet one."""
-        who = self._rounds.trapped(state) if self._against_rounds else None
-        if who is None:
+        trap = self._rounds.trapped(state) if self._against_rounds else None
+        if trap is None:
             return ()
-        told = [(name, ask(state[MEMOS][index], who)) for index, name, ask in self._against_rounds]
+        told = [
+            (name, ask(state[MEMOS][index], trap.who, polls=trap.polls))
+            for index, name, ask in self._against_rounds
+        ]
         return tuple(Breach(name, found) for name, found in told if found)
 
     # --- following ----------------------------------------------------------------------------

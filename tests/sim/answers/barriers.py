@@ -35,6 +35,16 @@ class WaitsDeafly(WaitsAtTheGate):
         yield from Say("passes")
 
 
+class SpinsAtTheGate(WaitsAtTheGate):
+    """Finds the gate closed, and asks for another node from then on, without end."""
+
+    def life(self):
+        if (yield from self.closed()):
+            while True:
+                yield from until_answered(Exists(join(self.path, "open")))
+        yield from Say("passes")
+
+
 class PassesAClosedGate(WaitsAtTheGate):
     """Takes the gate for open while it is closed."""
 
@@ -145,13 +155,15 @@ GATE = Shelf(
 OPENER = Shelf("barrier", of_a_barrier, lambda it: crew(it, WaitsAtTheGate(PATH)), Opens(PATH))
 MEETING = Shelf("barrier", partial(of_a_barrier, count=2), same, Meets(PATH))
 ONE_NODE = MEETING.but(right=MeetsInOneNode(PATH))
-EARLY, CLOSED, OUTSIDE = (
+EARLY, CLOSED, OUTSIDE, ROUND = (
     "nobody passes early", "nobody waits at an open barrier", "nobody is left outside",
+    "nobody goes round for ever",
 )  # fmt: skip
 
 ANSWERS = (
     GATE.wrong(LooksThenWatches, NO_FAULTS, CLOSED),
     GATE.wrong(WaitsDeafly, one("request lost"), CLOSED),
+    GATE.wrong(SpinsAtTheGate, NO_FAULTS, ROUND),
     GATE.wrong(PassesAClosedGate, NO_FAULTS, EARLY),
     GATE.wrong(PassesAfterAWhile, NO_FAULTS, EARLY),
     GATE.wrong(TakesAnErrorForOpen, one("request lost"), EARLY),

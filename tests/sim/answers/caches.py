@@ -11,7 +11,7 @@ from zkkit.sim.gallery.caches import Changes, Follows, Listens
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.twin import Shelf, crew
 from zkkit.sim.properties import of_a_cache
-from zkkit.steps import Children, Create, Delete, Get, Set, Wait
+from zkkit.steps import Children, Create, Delete, Exists, Get, Set, Wait
 
 
 class ReadsOnce(Follows):
@@ -28,6 +28,14 @@ class ReadsAndEnds(Follows):
     def life(self):
         found = yield from self.read()
         yield from self.show(int(found.data or b"0"), 0)
+
+
+class SpinsOn(Follows):
+    """Reads once, and asks from then on only whether the node is there, without end."""
+
+    def wait(self):
+        while True:
+            yield from until_answered(Exists(self.path))
 
 
 class WatchesChildren(Follows):
@@ -163,6 +171,7 @@ AGREE, BACK, SUM = "caches converge", "caches never go back", "events sum up"
 ANSWERS = (
     SHELF.wrong(ReadsOnce, NO_FAULTS, AGREE),
     SHELF.wrong(ReadsAndEnds, NO_FAULTS, AGREE),
+    SHELF.wrong(SpinsOn, NO_FAULTS, "nobody goes round for ever"),
     SHELF.wrong(WatchesChildren, NO_FAULTS, AGREE),
     REPLACED.wrong(ComparesVersions, NO_FAULTS, AGREE),
     SHELF.wrong(ShowsTheOneBefore, NO_FAULTS, AGREE),

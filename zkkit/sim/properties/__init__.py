@@ -16,8 +16,8 @@ Properties and goals go together as a sequence, the gravest first.
     locks       AtMost, mutual_exclusion, one_leader, NoOverlap, ReadersAndWriters, Fifo,
                 RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway
     elections   LeadsAsItBelieves, ServesOnce
-    waiting     NoLostWakeup, NobodyWaitsWhile, NobodySleepsBesideAFreeLock, NoSleeper,
-                OneWokenPerRelease, NothingLeft, EndsWell
+    waiting     NoLostWakeup, NobodyGoesRound, NobodyWaitsWhile, NobodySleepsBesideAFreeLock,
+                NoSleeper, OneWokenPerRelease, NothingLeft, EndsWell
     costs       CostsAtMost, NobodyIsOvertaken
     fairness    NobodyStarves: in the long run, in lives without an end
     barriers    NobodyPassesEarly, NobodyIsLeftOutside, NobodyLeavesEarly, NobodyIsKeptIn
@@ -84,6 +84,7 @@ from .locks import (
 from .queues import InOrder, NobodyWaitsBesideAnItem, NothingTakenTwice, NothingVanishes, items_of
 from .waiting import (
     EndsWell,
+    NobodyGoesRound,
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
     NoLostWakeup,
@@ -99,8 +100,8 @@ __all__ = [
     "AtMost", "mutual_exclusion", "one_leader", "NoOverlap", "ReadersAndWriters",
     "Fifo", "RealGrants", "OnePlace", "WorksWhileItHolds", "NobodyTakesAway", "LeadsAsItBelieves",
     "ServesOnce",
-    "NoLostWakeup", "NobodyWaitsWhile", "NobodySleepsBesideAFreeLock", "NoSleeper",
-    "OneWokenPerRelease", "NothingLeft", "EndsWell",
+    "NoLostWakeup", "NobodyGoesRound", "NobodyWaitsWhile", "NobodySleepsBesideAFreeLock",
+    "NoSleeper", "OneWokenPerRelease", "NothingLeft", "EndsWell",
     "CostsAtMost", "NobodyIsOvertaken", "NobodyStarves",
     "NobodyPassesEarly", "NobodyIsLeftOutside", "NobodyLeavesEarly", "NobodyIsKeptIn",
     "NothingLost", "CountsOnce", "DoubtsWithReason",

@@ -101,8 +101,9 @@ class Property:
         """In a state where nothing can happen by itself any more."""
         return None
 
-    def for_ever(self, memo: Any, who: str) -> str | None:
-        """In a state from which no quiet one can be reached: these go round and round."""
+    def for_ever(self, memo: Any, who: str, *, polls: bool) -> str | None:
+        """In a state from which no quiet one can be reached: these go round and round. `polls`:
+        each of them waits for its clock every time."""
         return None
 
 

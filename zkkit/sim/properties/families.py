@@ -39,6 +39,7 @@ from .locks import (
 from .queues import InOrder, NobodyWaitsBesideAnItem, NothingTakenTwice, NothingVanishes, items_of
 from .waiting import (
     EndsWell,
+    NobodyGoesRound,
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
     NoLostWakeup,
@@ -121,7 +122,13 @@ def of_a_barrier(
             lambda view: None if path in view.tree.nodes else f"{path} is gone",
             "nobody waits at an open barrier",
         )
-    return (NobodyPassesEarly(count), stays, EndsWell(*fails), SomebodySays("passes"))
+    return (
+        NobodyPassesEarly(count),
+        stays,
+        NobodyGoesRound(),
+        EndsWell(*fails),
+        SomebodySays("passes"),
+    )
 
 
 def of_a_double_barrier(
@@ -134,6 +141,7 @@ def of_a_double_barrier(
         NobodyLeavesEarly(count, which=which),
         NobodyIsLeftOutside(count, which=which),
         NobodyIsKeptIn(count, which=which),
+        NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("passes" + which),
         SomebodySays("left" + which),
@@ -175,6 +183,7 @@ def of_a_queue(
         NothingTakenTwice(redelivers=redelivers),
         *order,
         NobodyWaitsBesideAnItem(found, redelivers=redelivers),
+        NobodyGoesRound(),
         EndsWell(*fails),
         *goals,
     )
@@ -195,6 +204,7 @@ def of_a_cache(
         Converges(path, value),
         NeverGoesBack(path, value),
         EventsSumUp(always=events),
+        NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("sees"),
         *heard,
@@ -206,7 +216,8 @@ def of_a_cached_tree(
 ) -> tuple[Property, ...]:
     """What a cache of many nodes must hold to: of `path` and what is below it, as far as `covers`
     says. It says `Mark("cached", path, mzxid, kind)`: created, changed or deleted."""
-    return (CachesAddUp(path, covers), EndsWell(*fails), SomebodySays("cached"))
+    told = SomebodySays("cached")
+    return (CachesAddUp(path, covers), NobodyGoesRound(), EndsWell(*fails), told)
 
 
 def of_a_group(path: str, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
@@ -214,7 +225,14 @@ def of_a_group(path: str, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
     `Say("members", count)`: how many it shows now; members say `Mark("entered", path, czxid)`."""
     left = NothingLeft(while_holding=False)
     goal = SomebodySays("members")
-    return (MembersAreCounted(path), MembersAreReal(), left, EndsWell(*fails), goal)
+    return (
+        MembersAreCounted(path),
+        MembersAreReal(),
+        left,
+        NobodyGoesRound(),
+        EndsWell(*fails),
+        goal,
+    )
 
 
 FAMILIES: dict[str, Callable[..., tuple[Property, ...]]] = {

@@ -23,8 +23,21 @@ class NoLostWakeup(Property):
                 return f"{view.name(number)} waits for ever"
         return None
 
-    def for_ever(self, memo: Any, who: str) -> str | None:
-        return f"{who}: nothing can happen any more that would end it"
+    def for_ever(self, memo: Any, who: str, *, polls: bool) -> str | None:
+        return f"{who}: {_NO_END}"
+
+
+class NobodyGoesRound(Property):
+    """Nobody asks again and again, without a pause, while nothing can change. Where waiting for
+    ever may be right, so is looking again from time to time."""
+
+    name = "nobody goes round for ever"
+
+    def for_ever(self, memo: Any, who: str, *, polls: bool) -> str | None:
+        return None if polls else f"{who}: {_NO_END}"
+
+
+_NO_END = "nothing can happen any more that would end it"
 
 
 def watched(view: View, actor: int) -> list[str]:
