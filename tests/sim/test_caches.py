@@ -349,10 +349,28 @@ def counts_the_news():
         yield from Children("/g", watch=True)
 
 
+FOR_GOOD = "/g/m-0 stays a member for good, "
+
+
 def joins_for_ever():
     node = yield from Create("/g/m-", mode=Mode.PERSISTENT_SEQUENTIAL)
     yield from Mark("entered", node.path, node.stat.czxid)
     yield from Work()
+
+
+def joins_silently_for_ever():
+    yield from Create("/g/m-", mode=Mode.PERSISTENT_SEQUENTIAL)
+
+
+def joins_and_forgets():
+    yield from Create("/g/m-", mode=Mode.EPHEMERAL_SEQUENTIAL)
+
+
+def joins_elsewhere(says=True):
+    node = yield from Create("/n/m-", mode=Mode.EPHEMERAL_SEQUENTIAL)
+    if says:
+        yield from Mark("entered", node.path, node.stat.czxid)
+    yield from Delete(node.path)
 
 
 def joins_without_a_node():
@@ -367,6 +385,11 @@ def joins_without_a_node():
         ((counts_the_news, joins), "A shows 1 members for good, and /g has 0"),
         ((lists, joins_without_a_node), "B enters by /g/m-0, which is not there"),
         ((lists, joins_for_ever), "B enters by /g/m-0, which would outlive its session"),
+        ((lists, joins_silently_for_ever), FOR_GOOD + "which is of no session"),
+        ((lists, joins_and_forgets), FOR_GOOD + "whose session has no more to do"),
+        ((lists, joins_elsewhere), "B enters by /n/m-0, which is not below /g"),
+        ((lists, lambda: joins_elsewhere(says=False)), "vacuous"),
+        ((lists, lists), "vacuous"),
         ((joins, joins), "vacuous"),
     ],
 )

@@ -24,7 +24,7 @@ Properties and goals go together as a sequence, the gravest first.
     effects     NothingLost, CountsOnce, DoubtsWithReason
     queues      NothingVanishes, NothingTakenTwice, InOrder, NobodyWaitsBesideAnItem
     caches      Converges, NeverGoesBack, EventsSumUp, CachesAddUp, FreshReads; of groups
-                MembersAreCounted, MembersAreReal
+                MembersAreCounted, MembersAreReal, MembersAreAlive
     your own    Always, of the state; History, of all that has happened
 """
 
@@ -35,6 +35,7 @@ from .caches import (
     Converges,
     EventsSumUp,
     FreshReads,
+    MembersAreAlive,
     MembersAreCounted,
     MembersAreReal,
     NeverGoesBack,
@@ -107,7 +108,7 @@ __all__ = [
     "NothingLost", "CountsOnce", "DoubtsWithReason",
     "NothingVanishes", "NothingTakenTwice", "InOrder", "NobodyWaitsBesideAnItem", "items_of",
     "Converges", "NeverGoesBack", "EventsSumUp", "CachesAddUp", "MembersAreCounted",
-    "MembersAreReal", "FreshReads",
+    "MembersAreReal", "MembersAreAlive", "FreshReads",
     "FAMILIES", "EXPLAINED", "of_a_lock", "of_a_fair_lock", "of_leases", "of_readers_and_writers",
     "of_an_election", "of_a_barrier", "of_a_double_barrier", "of_a_counter", "of_a_queue",
     "of_a_cache", "of_a_cached_tree", "of_a_group",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from ...paths import join, split
 from .. import state as at
 from ..state import Fact
 from .base import OfFacts, Property, View
@@ -112,11 +113,14 @@ class MembersAreCounted(Shows):
 
 class MembersAreReal(OfFacts):
     """Whoever says by `Mark("entered", ...)` that it is a member has an ephemeral node of its own
-    session: unless the server has just ended that, which the client cannot know, or its follower
-    lags."""
+    session, below `path` if one is given: unless the server has just ended that, which the client
+    cannot know, or its follower lags."""
 
     name = "members are real"
     wants = frozenset({"said"})
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
 
     def wrong(self, fact: Fact, view: View) -> str | None:
         if fact.what != "entered" or fact.mark is None:
@@ -126,7 +130,33 @@ class MembersAreReal(OfFacts):
         entry = view.tree.nodes.get(path)
         if why is None and entry is not None and not entry.owner:
             why = "which would outlive its session"
+        if why is None and self.path and split(path)[0] != self.path:
+            why = f"which is not below {self.path}"
         return f"{view.name(fact.actor)} enters by {path}, {why}" if why else None
+
+
+class MembersAreAlive(Property):
+    """When all is quiet every member, a child of `path`, is of a session in which somebody still
+    lives."""
+
+    name = "members are alive"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def quiet(self, memo: Any, view: View) -> str | None:
+        group = view.tree.nodes.get(self.path)
+        if group is None:
+            return None
+        homes = {view.home(a) for a, actor in enumerate(view.actors) if actor[at.FRAMES]}
+        living = {view.sessions[home][at.ID] for home in homes}
+        for name in sorted(group.children):
+            member = join(self.path, name)
+            owner = view.tree.nodes[member].owner
+            if owner not in living:
+                gone = "whose session has no more to do" if owner else "which is of no session"
+                return f"{member} stays a member for good, {gone}"
+        return None
 
 
 class OfValues(Property):

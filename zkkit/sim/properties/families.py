@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 
 from ...errors import ConnectionLost, CounterUsedUp, SessionLost, TimedOut
 from .barriers import NobodyIsKeptIn, NobodyIsLeftOutside, NobodyLeavesEarly, NobodyPassesEarly
-from .base import Property
+from .base import Property, View
 from .caches import (
     CachesAddUp,
     Converges,
     EventsSumUp,
+    MembersAreAlive,
     MembersAreCounted,
     MembersAreReal,
     NeverGoesBack,
@@ -24,7 +25,7 @@ from .caches import (
 )
 from .effects import CountsOnce
 from .elections import LeadsAsItBelieves
-from .goals import Drained, SomebodyIsGranted, SomebodySays, TogetherHold
+from .goals import Drained, Reached, SomebodyIsGranted, SomebodySays, TogetherHold
 from .locks import (
     AtMost,
     Fifo,
@@ -221,17 +222,22 @@ def of_a_cached_tree(
 
 
 def of_a_group(path: str, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
-    """What a group must hold to whose members are the children of `path`. Scripts say
-    `Say("members", count)`: how many it shows now; members say `Mark("entered", path, czxid)`."""
-    left = NothingLeft(while_holding=False)
-    goal = SomebodySays("members")
+    """What a group must hold to whose members are the children of `path`; there must be some.
+    Scripts say `Say("members", count)`: how many it shows now; members may say
+    `Mark("entered", path, czxid)`."""
+
+    def joined(view: View) -> bool:
+        return path in view.tree.nodes and bool(view.tree.nodes[path].children)
+
     return (
         MembersAreCounted(path),
-        MembersAreReal(),
-        left,
+        MembersAreReal(path),
+        MembersAreAlive(path),
+        NothingLeft(while_holding=False),
         NobodyGoesRound(),
         EndsWell(*fails),
-        goal,
+        SomebodySays("members"),
+        Reached("somebody is a member", joined, "applied"),
     )
 
 
