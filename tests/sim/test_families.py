@@ -20,9 +20,12 @@ from zkkit.sim import (
     one,
     use,
 )
+from zkkit.sim.coverage.locks import FAMILIES as LOCKS
 from zkkit.sim.faults import KINDS
 from zkkit.sim.gallery.counters import Adds, AddsAgain
+from zkkit.sim.gallery.in_line import PATH, PollsInLine
 from zkkit.sim.gallery.leases import TwoLeases
+from zkkit.sim.gallery.twin import in_container
 from zkkit.sim.properties import (
     CachesAddUp,
     Converges,
@@ -45,6 +48,7 @@ from zkkit.sim.properties import (
     NobodyStarves,
     NobodyTakesAway,
     NoOverlap,
+    NoSleeper,
     NothingTakenTwice,
     NothingVanishes,
     OnePlace,
@@ -77,6 +81,7 @@ GIVEN = {
     "of_a_cached_tree": ("/n",),
     "of_a_group": ("/g",),
 }
+SEMAPHORES = LOCKS["semaphore"]
 each_family = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -270,8 +275,25 @@ def test_leases_are_given_together():
     """A semaphore of two that lets one in at a time is none, though nobody is wronged."""
     two = contenders(TwoLeases, 2, below=("locks", "leases"))
     assert explore(two, of_leases(2), faults=NO_FAULTS).holds
-    alone = explore(contenders(ReentrantLock, 2), of_leases(2), faults=NO_FAULTS)
+    alone = explore(in_container(PollsInLine(PATH)), of_leases(2), faults=NO_FAULTS)
     assert alone.outcome == "vacuous" and alone.unmet == ("2 hold together",)
+
+
+def test_who_takes_two_waits_beside_one():
+    """And may have one of them by then, without a word of it."""
+    cast = next(each for each in SEMAPHORES if "both at once" in each.name)
+
+    def verdict(**more):
+        return explore(cast.world(None), of_leases(2, **more), faults=NO_FAULTS)
+
+    assert verdict().story.breaks == "nobody sleeps beside a free lease"
+    assert verdict(at_once=2).holds
+
+
+def test_what_a_clock_has_ended_is_taken():
+    """Until its node is gone: whoever waits for that does not sleep."""
+    world = contenders(ReentrantLock, 2)
+    assert explore(world, [NoSleeper(1), mutual_exclusion()], faults=one("lapse")).holds
 
 
 def readers_and_a_writer(*kinds):

@@ -44,6 +44,7 @@ from .waiting import (
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
     NoLostWakeup,
+    NoSleeper,
     NothingLeft,
     OneWokenPerRelease,
 )
@@ -66,10 +67,11 @@ def of_a_fair_lock(*, places: int = 1, fails: Errors = EXPLAINED) -> tuple[Prope
     return (*of_a_lock(places=places, fails=fails), Fifo(), OneWokenPerRelease())
 
 
-def of_leases(count: int, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
-    """What a semaphore with so many leases must hold to."""
+def of_leases(count: int, *, at_once: int = 1, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
+    """What a semaphore with so many leases must hold to. `at_once`: the most that one takes at a
+    time."""
     together = (TogetherHold(count, grants=True),) if count > 1 else ()
-    return (AtMost(count), *_of_holders(1, fails), *together)
+    return (AtMost(count), NoSleeper(count, at_once=at_once), *_of_holders(1, fails), *together)
 
 
 def of_readers_and_writers(

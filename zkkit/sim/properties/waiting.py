@@ -104,17 +104,28 @@ class NobodySleepsBesideAFreeLock(Property):
 
 class NoSleeper(Property):
     """When nothing is under way nobody waits, not even for its clock, while fewer than `count`
-    hold. (Whoever watches nothing polls, and is not accused.)"""
+    hold. (Whoever watches nothing polls, and is not accused. What its holder's own clock has ended
+    is taken until its node is gone.) Where somebody takes several `at_once` it waits until so many
+    are free, and may have some of them by then."""
 
     name = "nobody sleeps beside a free lease"
+    wants = frozenset({"lapsed"})
+    memo: frozenset[str] = frozenset()  # what was taken when its holder's clock ended it
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, at_once: int = 1) -> None:
         self.count = count
+        self._enough = count - at_once
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        return memo | {fact.what for fact in facts if fact.kind == "lapsed"}, None
 
     def idle(self, memo: Any, view: View) -> str | None:
         those = waiting(view)
-        held = len(view.real_grants())
-        if those and held < self.count:
+        if not those:
+            return None
+        grants = view.real_grants()
+        held = len(grants) + len(memo & view.tree.nodes.keys() - {grant.path for grant in grants})
+        if held <= self._enough:
             return f"{view.name(those[0])} waits while {held} of {self.count} are taken"
         return None
 
