@@ -119,15 +119,15 @@ def of_a_barrier(
     """What a barrier must hold to at which `count` must arrive; 1: one actor opens it. Scripts say
     `Say("arrives")` (the opener: before it opens it) and `Say("passes")`. `path`: the node that
     keeps it closed, if there is one; when it is gone nobody may wait."""
-    stays: Property = NobodyIsLeftOutside(count)
-    if path:
-        stays = NobodyWaitsWhile(
-            lambda view: None if path in view.tree.nodes else f"{path} is gone",
-            "nobody waits at an open barrier",
-        )
+
+    def opened(view: View) -> str | None:
+        return None if path in view.tree.nodes else f"{path} is gone"
+
+    gate = NobodyWaitsWhile(opened, "nobody waits at an open barrier")
     return (
         NobodyPassesEarly(count),
-        stays,
+        *((gate,) if path else ()),
+        *((NobodyIsLeftOutside(count),) if count == 1 or not path else ()),
         NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("passes"),
