@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from zkkit.errors import NoNode
-from zkkit.recipe import create_or_there, until_answered
+from zkkit.recipe import create_or_there, pause, until_answered
 from zkkit.sim import NO_FAULTS, Say, one
 from zkkit.sim.gallery.caches import Changes, Follows, Listens
 from zkkit.sim.gallery.in_line import PATH
@@ -36,6 +36,18 @@ class SpinsOn(Follows):
     def wait(self):
         while True:
             yield from until_answered(Exists(self.path))
+
+
+class WaitsForItsClock(Follows):
+    """Reads, sets its watch afterwards, and is woken by its clock again and again."""
+
+    def read(self):
+        found = yield from until_answered(Get(self.path))
+        yield from until_answered(Exists(self.path, watch=True))
+        return found
+
+    def wait(self):
+        yield from pause(1.0)
 
 
 class WatchesChildren(Follows):
@@ -172,6 +184,7 @@ ANSWERS = (
     SHELF.wrong(ReadsOnce, NO_FAULTS, AGREE),
     SHELF.wrong(ReadsAndEnds, NO_FAULTS, AGREE),
     SHELF.wrong(SpinsOn, NO_FAULTS, "nobody goes round for ever"),
+    SHELF.wrong(WaitsForItsClock, NO_FAULTS, AGREE),
     SHELF.wrong(WatchesChildren, NO_FAULTS, AGREE),
     REPLACED.wrong(ComparesVersions, NO_FAULTS, AGREE),
     SHELF.wrong(ShowsTheOneBefore, NO_FAULTS, AGREE),

@@ -14,7 +14,8 @@ Properties and goals go together as a sequence, the gravest first.
     goals       SomebodyIsGranted, EverybodyIsGranted, TogetherHold, SomebodySays, EverybodySays,
                 Drained, Reached
     locks       AtMost, mutual_exclusion, one_leader, NoOverlap, ReadersAndWriters, Fifo,
-                RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway
+                RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway,
+                NobodySleepsBesideReaders
     elections   LeadsAsItBelieves, ServesOnce
     waiting     NoLostWakeup, NobodyGoesRound, NobodyWaitsWhile, NobodySleepsBesideAFreeLock,
                 NoSleeper, OneWokenPerRelease, NothingLeft, EndsWell
@@ -73,6 +74,7 @@ from .goals import (
 from .locks import (
     AtMost,
     Fifo,
+    NobodySleepsBesideReaders,
     NobodyTakesAway,
     NoOverlap,
     OnePlace,
@@ -100,7 +102,7 @@ __all__ = [
     "EverybodySays", "Drained", "Reached",
     "AtMost", "mutual_exclusion", "one_leader", "NoOverlap", "ReadersAndWriters",
     "Fifo", "RealGrants", "OnePlace", "WorksWhileItHolds", "NobodyTakesAway", "LeadsAsItBelieves",
-    "ServesOnce",
+    "ServesOnce", "NobodySleepsBesideReaders",
     "NoLostWakeup", "NobodyGoesRound", "NobodyWaitsWhile", "NobodySleepsBesideAFreeLock",
     "NoSleeper", "OneWokenPerRelease", "NothingLeft", "EndsWell",
     "CostsAtMost", "NobodyIsOvertaken", "NobodyStarves",

@@ -19,6 +19,7 @@ from ..state import Fact
 from .base import OfFacts, Property, View
 from .goals import SomebodySays
 from .locks import why_not_real
+from .waiting import waiting
 
 Value: TypeAlias = Callable[[bytes], int]
 
@@ -33,6 +34,10 @@ def everything(path: str) -> bool:
     return True
 
 
+def _living(view: View) -> list[int]:
+    return [number for number, actor in enumerate(view.actors) if actor[at.FRAMES]]
+
+
 def _stays(fact: Fact, view: View) -> bool:
     """Whether what somebody shows who has just ended is what it shows for good: it has ended well,
     and nothing has struck that it could have given way to."""
@@ -41,7 +46,7 @@ def _stays(fact: Fact, view: View) -> bool:
 
 class Shows(Property):
     """Whatever somebody shows is what there is, when nothing is under way: also if it has ended by
-    then, and nothing made it end."""
+    then, and nothing made it end; also if it watches and its wait ends by its clock."""
 
     wants = frozenset({"said", "ended"})
     memo: Any = ()  # of each actor: what it shows, and whether it has ended
@@ -67,9 +72,15 @@ class Shows(Property):
         return tuple(sorted((actor, *each) for actor, each in said.items())), None
 
     def calm(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, _living(view))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, waiting(view))
+
+    def _wrong(self, memo: Any, view: View, those: Sequence[int]) -> str | None:
         there = self.there(view)
         for actor, shown, over in memo:
-            if shown != there and (over or view.actors[actor][at.FRAMES]):
+            if shown != there and (over or actor in those):
                 return self.text(view.name(actor), shown, there)
         return None
 
@@ -293,8 +304,14 @@ class EventsSumUp(Property):
         return tuple((actor, *told[actor]) for actor in sorted(told)), wrong
 
     def calm(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, _living(view))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, waiting(view))
+
+    def _wrong(self, memo: Any, view: View, those: Sequence[int]) -> str | None:
         for actor, event, shown, changed, over in memo:
-            if shown is None or not (over or view.actors[actor][at.FRAMES]):
+            if shown is None or not (over or actor in those):
                 continue
             who = view.name(actor)
             if event is None and changed and self._always:
@@ -332,7 +349,7 @@ class CachesAddUp(Property):
                 told[owner] = (*told[owner][:2], over)
             elif fact.what == "cached":
                 has, newest, _ = told.setdefault(owner, ({}, {}, False))
-                found = self._wrong(fact.mark, has, newest)
+                found = self._takes_over(fact.mark, has, newest)
                 if found:
                     wrong = wrong or f"{view.name(fact.actor)} {found}"
         after = [
@@ -341,7 +358,7 @@ class CachesAddUp(Property):
         ]
         return tuple(after), wrong
 
-    def _wrong(self, mark: Any, has: dict[str, int], newest: dict[str, int]) -> str | None:
+    def _takes_over(self, mark: Any, has: dict[str, int], newest: dict[str, int]) -> str | None:
         """What is wrong with what a cache tells, which it has from now on."""
         kind, path, zxid = mark.kind, mark.path, mark.zxid
         before = has.pop(path, None)
@@ -355,13 +372,19 @@ class CachesAddUp(Property):
         return None if zxid > last else f"goes back: {path} is {kind} as it was before"
 
     def calm(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, _living(view))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, waiting(view))
+
+    def _wrong(self, memo: Any, view: View, those: Sequence[int]) -> str | None:
         has = {owner: dict(content) for owner, content, _, _ in memo}
         ended = {owner for owner, _, _, over in memo if over}
         nodes = view.tree.nodes.items()
         there = {path: entry.mzxid for path, entry in nodes if self._is_covered(path)}
         for actor, state in enumerate(view.actors):
             owner, _, cache = view.name(actor).partition("'s ")
-            if owner not in ended and not (state[at.FRAMES] and (cache or owner in has)):
+            if owner not in ended and not (actor in those and (cache or owner in has)):
                 continue
             shown = has.get(owner, {})
             for path in sorted(shown.keys() | there.keys()):

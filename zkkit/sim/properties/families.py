@@ -29,6 +29,7 @@ from .goals import Drained, Reached, SomebodyIsGranted, SomebodySays, TogetherHo
 from .locks import (
     AtMost,
     Fifo,
+    NobodySleepsBesideReaders,
     NobodyTakesAway,
     OnePlace,
     ReadersAndWriters,
@@ -80,9 +81,14 @@ def of_readers_and_writers(
     """What a lock for readers and writers must hold to. `writes(path)` says whether the grant with
     this node is to write; by default its name says it, as Curator's do. `readers`: so many must be
     able to read together."""
-    first = ReadersAndWriters(writes) if writes else ReadersAndWriters()
+    which = (writes,) if writes else ()
     together = (TogetherHold(readers),) if readers > 1 else ()
-    return (first, *_of_holders(1, fails), *together)
+    return (
+        ReadersAndWriters(*which),
+        *_of_holders(1, fails),
+        NobodySleepsBesideReaders(*which),
+        *together,
+    )
 
 
 def of_an_election(*, fails: Errors = EXPLAINED) -> tuple[Property, ...]:

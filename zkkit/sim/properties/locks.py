@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...paths import split
-from ..state import ID, LAGS, LIFE, Fact, Grant
+from ...paths import join, split
+from ..state import DOES, ID, LAGS, LIFE, Fact, Grant
 from .base import OfFacts, Property, View, in_number, in_words
 from .goals import SomebodyIsGranted
+from .waiting import how_it_waits, waiting
 
 _GRANTED = SomebodyIsGranted()
 
@@ -112,6 +113,32 @@ class ReadersAndWriters(Property):
                     who = in_words(sorted(others))
                     return memo, f"{view.name(writer.actor)} writes in {directory} while {who}"
         return memo, None
+
+
+class NobodySleepsBesideReaders(Property):
+    """No reader that watches is left to its clock while nobody writes or wants to: no writer's node
+    is in the directory where others read. (Who watches nothing polls, and is not accused.)"""
+
+    name = "nobody sleeps beside readers"
+
+    def __init__(self, writes: Callable[[str], bool] = _is_writer) -> None:
+        self._writes = writes
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        holders = {grant.actor for grant in view.grants}
+        timed = [a for a in waiting(view) if view.actors[a][DOES] == "pause" and a not in holders]
+        if not timed:
+            return None
+        for directory, grants in _by_directory(view.real_grants()).items():
+            nodes = [join(directory, name) for name in view.tree.nodes[directory].children]
+            if any(self._writes(node) for node in nodes):
+                continue
+            held = {grant.path for grant in grants}
+            owners = {view.tree.nodes[node].owner for node in nodes if node not in held}
+            for a in timed:
+                if view.sessions[view.home(a)][ID] in owners:
+                    return f"{how_it_waits(view, a)} where others read and nobody wants to write"
+        return None
 
 
 class Fifo(Property):
