@@ -174,6 +174,17 @@ def test_no_lock_passes_by_accident(lock, outcome, found):
     assert any(found in story.wrong for story in verdict.stories) or found in str(verdict)
 
 
+def test_no_reason_is_given_for_others():
+    """Somebody holds, but nobody whom a pause may strike."""
+
+    def looks():
+        yield from Get("/n")
+
+    pause = one("pause", whom=["B"])
+    told = str(explore(world_of(holds, looks), of_a_lock(), faults=pause))
+    assert "faults that never could (for B): pause" in told and "nobody is granted" not in told
+
+
 def test_nothing_done_at_all_is_vacuous():
     """Scripts that never say anything break no property; the goal is what rejects them."""
 

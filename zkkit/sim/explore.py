@@ -472,6 +472,7 @@ class _Search:
             unmet=tuple(goal.name for goal in self.goals),
             could_strike=tuple(kind for kind in self.kinds if kind not in self.never),
             could_not_strike=tuple(kind for kind in self.kinds if kind in self.never),
+            whom=self.faults.whom,
         )  # fmt: skip
 
     def random_walks(

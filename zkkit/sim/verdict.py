@@ -47,6 +47,8 @@ class Verdict:
     """The kinds of faults that could happen somewhere in what was explored ..."""
     could_not_strike: tuple[str, ...] = ()
     """... and those that were asked for, and never could."""
+    whom: tuple[str, ...] = ()
+    """The names of the actors that faults were to strike; all, if none is named."""
 
     @property
     def story(self) -> Story | None:
@@ -76,11 +78,13 @@ class Verdict:
             lines.append(f"faults that could strike: {', '.join(self.could_strike)}")
         if self.could_not_strike:
             never = [
-                f"{kind} ({_WHY_NOT[kind]})" if kind in _WHY_NOT else kind
+                # The reasons are true of all actors together.
+                f"{kind} ({_WHY_NOT[kind]})" if kind in _WHY_NOT and not self.whom else kind
                 for kind in self.could_not_strike
             ]
             how = "never could" if self.complete == "all explored" else "did not come up"
-            lines.append(f"faults that {how}: {', '.join(never)}")
+            whom = f" (for {' and '.join(self.whom)})" if self.whom else ""
+            lines.append(f"faults that {how}{whom}: {', '.join(never)}")
         if len(self.stories) > 1:
             lines.append(f"broken: {', '.join(story.breaks for story in self.stories)}")
         return "\n".join([*lines, *map(str, self.stories[:1])])
