@@ -141,6 +141,64 @@ def test_a_goal_is_asked_for_once():
     assert verdict.asked == names and "somebody is granted" not in names
 
 
+def writes(data):
+    yield from Say("adds", 1)
+    yield from Set("/n", data)
+    yield from Say("added", 1)
+
+
+def puts(data):
+    yield from Say("puts", 1)
+    yield from Create("/q/item-", data, Mode.PERSISTENT_SEQUENTIAL)
+    yield from Say("put", 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "script", "where"),
+    [
+        (of_a_counter("/n"), writes, "/n"),
+        (of_a_cache("/n"), writes, "/n"),
+        (of_a_queue("/q"), puts, "/q/item-0"),
+    ],
+    ids=["counter", "cache", "queue"],
+)
+def test_data_that_cannot_be_read_are_told(asked, script, where):
+    """As a story, with whoever wrote them where that is known."""
+    world = World(StartNode("/n"), StartNode("/q"))
+    world.actor("A", world.connect("A"), script, b"first")
+    wrong = explore(world, asked, faults=NO_FAULTS).story.wrong
+    assert wrong.startswith(f"{where} has b'first', which cannot be read: invalid literal")
+
+
+def test_the_writer_is_named():
+    world = World(StartNode("/n"))
+    world.actor("A", world.connect("A"), writes, b"first")
+    verdict = explore(world, of_a_counter("/n"), faults=NO_FAULTS)
+    assert verdict.story.wrong.endswith(": A wrote it")
+
+
+def stops_all():
+    yield from Get("/n")
+    raise SystemExit(1)
+
+
+def says_a_word():
+    yield from Say("adds", "1")
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        (stops_all, "A's script fails: SystemExit: 1 at test_families.py:"),
+        (says_a_word, "A's script fails: TypeError: Say('adds'): the amount is no number: '1' at"),
+    ],
+)
+def test_what_a_script_does_wrong_is_a_story(script, found):
+    world = World("/n")
+    world.actor("A", world.connect("A"), script)
+    assert explore(world, [], faults=NO_FAULTS).story.wrong.startswith(found)
+
+
 def fails():
     yield from Get("/n")
     raise NoNode("/n")

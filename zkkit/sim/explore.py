@@ -22,6 +22,7 @@ from .faults import CANCEL, Faults
 from .machine import Machine
 from .origin import Origin
 from .properties import FAMILIES, Goal, NobodyStarves, Property, View
+from .properties.base import Unreadable
 from .properties.goals import needed
 from .properties.scripts import ALWAYS_ASKED
 from .ranks import BY_RANK, FORGETFUL, Ranks
@@ -250,7 +251,10 @@ class _Search:
             view = View(self.machine.roster, draft, self.faults.at_most)
             remembered = list(memos)
             for index, each in asked:
-                remembered[index], found = each.after(memos[index], draft.facts, view)
+                try:
+                    remembered[index], found = each.after(memos[index], draft.facts, view)
+                except Unreadable as error:
+                    found = _written(draft.facts, view, error)
                 if found:
                     wrong = (*wrong, Breach(each.name, found))
             memos = tuple(remembered)
@@ -281,7 +285,7 @@ class _Search:
         if not those:
             return ()
         view = View(self.machine.roster, Draft(state), self.faults.at_most)
-        told = [(name, ask(state[MEMOS][index], view)) for index, name, ask in those]
+        told = [(name, _answer(ask, state[MEMOS][index], view)) for index, name, ask in those]
         return tuple(Breach(name, found) for name, found in told if found)
 
     def for_ever(self, state: State) -> Breaches:
@@ -510,6 +514,20 @@ class _Search:
             if time.perf_counter() - began > seconds:
                 break
         return verdict()
+
+
+def _answer(ask: Callable[..., str | None], memo: Any, view: View) -> str | None:
+    """What a property says of a state; what it cannot read is wrong."""
+    try:
+        return ask(memo, view)
+    except Unreadable as error:
+        return str(error)
+
+
+def _written(facts: Sequence[Fact], view: View, error: Unreadable) -> str:
+    """An event has left what cannot be read: by whom it was written."""
+    writers = [fact.actor for fact in facts if fact.kind == "applied" and fact.actor >= 0]
+    return f"{error}: {view.name(writers[-1])} wrote it" if writers else str(error)
 
 
 def _place(asking: Asking) -> int:

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..roster import Roster
 from ..state import Draft, Fact, Grant, is_real
+
+Value: TypeAlias = Callable[[bytes], int]
+"""Reads a node's data."""
+
+
+class Unreadable(Exception):
+    """A node has data that cannot be read as what the property is about."""
+
+
+def read(value: Value, path: str, data: bytes) -> int:
+    """What a node has. Raises Unreadable."""
+    try:
+        return value(data)
+    except Exception as error:
+        shown = data if len(data) <= 40 else data[:40] + b"..."
+        raise Unreadable(f"{path} has {shown!r}, which cannot be read: {error}") from error
+
 
 ANY = frozenset(
     {

@@ -11,17 +11,15 @@ changed or deleted (with the mzxid it had).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from ...paths import join, split
 from .. import state as at
 from ..state import Fact
-from .base import OfFacts, Property, View
+from .base import OfFacts, Property, Value, View, read
 from .goals import SomebodySays
 from .locks import why_not_real
 from .waiting import waiting
-
-Value: TypeAlias = Callable[[bytes], int]
 
 
 def number(data: bytes) -> int:
@@ -98,7 +96,7 @@ class Converges(Shows):
 
     def there(self, view: View) -> int:
         entry = view.tree.nodes.get(self.path)
-        return 0 if entry is None else self._value(entry.data)
+        return 0 if entry is None else read(self._value, self.path, entry.data)
 
     def text(self, who: str, shown: int, there: int) -> str:
         return f"{who} shows {shown} for good, and {self.path} has {there}"
@@ -184,7 +182,7 @@ class OfValues(Property):
 
     def _now(self, view: View) -> int:
         entry = view.tree.nodes.get(self.path)
-        return 0 if entry is None else self._value(entry.data)
+        return 0 if entry is None else read(self._value, self.path, entry.data)
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
         values, marks = memo

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ...paths import join
 from .. import state as at
 from ..state import Fact
-from .base import Property, View, in_words
+from .base import Property, Value, View, in_words, read
 from .goals import SomebodySays
 from .waiting import how_it_waits, waiting
 
@@ -22,13 +22,13 @@ Found: TypeAlias = Callable[[View], frozenset[int]]
 """Which items are in the queue."""
 
 
-def items_of(path: str, item: Callable[[bytes], int]) -> Found:
+def items_of(path: str, item: Value) -> Found:
     """Items are the children of `path`, each with its number in its data."""
 
     def found(view: View) -> frozenset[int]:
         nodes = view.tree.nodes
-        names = nodes[path].children if path in nodes else ()
-        return frozenset(item(nodes[join(path, name)].data) for name in names)
+        paths = [join(path, name) for name in nodes[path].children] if path in nodes else []
+        return frozenset(read(item, each, nodes[each].data) for each in paths)
 
     return found
 
