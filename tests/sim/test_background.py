@@ -12,7 +12,6 @@ import zkkit.sim.watchdog
 from zkkit.errors import (
     Cancelled,
     NoNode,
-    NotAStep,
     SessionClosed,
     SessionLost,
     TimedOut,
@@ -471,10 +470,11 @@ def test_nonsense_is_refused():
 
         return script
 
-    with pytest.raises(NotAStep, match="neither a script nor a step"):
-        alone(runs(Spawn(None)))
-    with pytest.raises(NotAStep, match="stops nothing: test_nonsense"):
-        alone(runs(Stop(None)))
+    for step in (Spawn(None), Within(1.0, None)):
+        story = alone(runs(step)).story
+        assert "NotAStep: None is neither a script nor a step" in story.wrong
+    story = alone(runs(Stop(None))).story
+    assert "NotAStep: Stop(spawned=None) stops nothing" in story.wrong
     with pytest.raises(Unsupported, match="cannot compare"):
         alone(runs(Call(lambda: [object()])))
 

@@ -8,7 +8,7 @@ from zkkit.errors import ConnectionLost, NodeExists, NoNode
 from zkkit.recipes.shared import until_answered
 from zkkit.sim import NO_FAULTS, Say, StartNode, Work, World, explore, one
 from zkkit.sim.faults import KINDS
-from zkkit.sim.properties import FreshReads, of_a_cache, of_a_group
+from zkkit.sim.properties import FreshReads, of_a_cache, of_a_cached_tree, of_a_group
 from zkkit.steps import (
     Children,
     Create,
@@ -19,6 +19,7 @@ from zkkit.steps import (
     Mark,
     Mode,
     Set,
+    Spawn,
     Sync,
     Together,
     Wait,
@@ -136,6 +137,15 @@ def looks_once():
     yield from Wait()
 
 
+def looks_once_and_ends():
+    yield from Say("sees", (yield from read()))
+
+
+def tells_and_ends():
+    yield from Say("sees", (yield from read()))
+    yield from Say("event", 7)
+
+
 def forgets_deletions():
     while True:
         value = yield from read()
@@ -196,6 +206,8 @@ def says_nothing():
         (misses_a_change, (1,), CACHE, "B shows 0 for good, and /n/value has 1"),
         (trusts_the_news, (1, 2), CACHE, "B shows 0 for good, and /n/value has 1"),
         (looks_once, (1,), CACHE, "B shows 0 for good, and /n/value has 1"),
+        (looks_once_and_ends, (1,), CACHE, "B shows 0 for good, and /n/value has 1"),
+        (tells_and_ends, (1,), CACHE[2:3], "B shows 0, and the last event it told was 7"),
         (forgets_deletions, (1, 0), CACHE, "B shows 1 for good, and /n/value has 0"),
         (goes_back, (1,), CACHE, "B goes back from 1 to 0"),
         (tells_too_little, (1,), CACHE, "B shows 1, and the last event it told was 0"),
@@ -212,6 +224,47 @@ def test_wrong_caches(cache, values, asked, found):
 def test_events_need_not_be_told():
     """Unless they are asked for."""
     assert told(world_of(writes(1), tells_nothing), CACHE) == "holds"
+
+
+def takes_over(*watched):
+    """The whole of a cache: of one node, at the beginning and so many times when it is woken."""
+    kind = "created"
+    for watch in watched:
+        found = yield from Get("/n", watch=watch)
+        yield from Mark("cached", "/n", found.stat.mzxid, kind)
+        kind = "changed"
+        if watch:
+            yield from Wait()
+
+
+def takes_over_and_waits():
+    yield from takes_over(False)
+    yield from Exists("/g", watch=True)
+    yield from Wait()
+
+
+def has_it_taken_over(*watched):
+    yield from Spawn(takes_over(*watched), "cache")
+    yield from Work()
+
+
+def sets_the_node():
+    yield from Set("/n", b"1")
+
+
+@pytest.mark.parametrize(
+    ("cache", "found"),
+    [
+        (takes_over_and_waits, "B's cache has not seen what has become of /n, and waits"),
+        (lambda: takes_over(False), "B's cache has not seen what has become of /n, and has ended"),
+        (lambda: takes_over(True, True), "holds"),
+        (lambda: has_it_taken_over(True, True), "holds"),
+    ],
+)
+def test_a_cache_of_many_nodes_may_be_an_actor_of_its_own(cache, found):
+    """Whether it waits in the end or has stopped."""
+    asked = of_a_cached_tree("/n", lambda path: path == "/n")
+    assert told(world_of(sets_the_node, cache), asked) == found
 
 
 # --- fresh reads ----------------------------------------------------------------------------
@@ -296,10 +349,28 @@ def counts_the_news():
         yield from Children("/g", watch=True)
 
 
+FOR_GOOD = "/g/m-0 stays a member for good, "
+
+
 def joins_for_ever():
     node = yield from Create("/g/m-", mode=Mode.PERSISTENT_SEQUENTIAL)
     yield from Mark("entered", node.path, node.stat.czxid)
     yield from Work()
+
+
+def joins_silently_for_ever():
+    yield from Create("/g/m-", mode=Mode.PERSISTENT_SEQUENTIAL)
+
+
+def joins_and_forgets():
+    yield from Create("/g/m-", mode=Mode.EPHEMERAL_SEQUENTIAL)
+
+
+def joins_elsewhere(says=True):
+    node = yield from Create("/n/m-", mode=Mode.EPHEMERAL_SEQUENTIAL)
+    if says:
+        yield from Mark("entered", node.path, node.stat.czxid)
+    yield from Delete(node.path)
 
 
 def joins_without_a_node():
@@ -314,6 +385,11 @@ def joins_without_a_node():
         ((counts_the_news, joins), "A shows 1 members for good, and /g has 0"),
         ((lists, joins_without_a_node), "B enters by /g/m-0, which is not there"),
         ((lists, joins_for_ever), "B enters by /g/m-0, which would outlive its session"),
+        ((lists, joins_silently_for_ever), FOR_GOOD + "which is of no session"),
+        ((lists, joins_and_forgets), FOR_GOOD + "whose session has no more to do"),
+        ((lists, joins_elsewhere), "B enters by /n/m-0, which is not below /g"),
+        ((lists, lambda: joins_elsewhere(says=False)), "vacuous"),
+        ((lists, lists), "vacuous"),
         ((joins, joins), "vacuous"),
     ],
 )

@@ -6,6 +6,7 @@ The gallery's mistakes are examined in test_gallery, in the same way.
 
 from __future__ import annotations
 
+import statistics
 import time
 
 import pytest
@@ -22,6 +23,8 @@ FAMILIES_WITH_TWO_STYLES = {
     "lock", "read-write lock", "barrier", "double barrier", "election", "counter", "queue", "cache",
 }  # fmt: skip
 MOST_SECONDS = 10.0
+SPENT: dict[tuple[str, str], float] = {}
+"""The processor time of each."""
 
 
 def ids(answers):
@@ -63,7 +66,15 @@ def test_a_wrong_answer_is_caught(answer):
         deeds = [deed for scene in story.scenes for deed in scene.deeds]
         # A fire that nobody hears yet is no step.
         assert all(deed.where for deed in deeds if deed.who and deed.kind != "fire"), str(story)
-    assert time.process_time() - began < MOST_SECONDS
+    SPENT[answer.name, answer.family] = spent = time.process_time() - began
+    assert spent < MOST_SECONDS
+
+
+def test_they_are_caught_in_no_time():
+    """Those that were examined just now: seldom does one take long."""
+    if SPENT:
+        assert statistics.median(SPENT.values()) < 3.0
+        assert sum(SPENT.values()) < 360.0
 
 
 def the_same(answer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from zkkit.sim import explore
 from zkkit.sim.gallery import ALL, BY_FAMILY
 
+MOST_SECONDS = 10.0
 each_twin = pytest.mark.parametrize("twin", ALL, ids=[twin.name for twin in ALL])
 
 
@@ -59,9 +61,11 @@ def test_they_are_sorted_by_family():
 
 @each_twin
 def test_the_mistake_is_caught(twin):
-    """By the property it breaks, with a story of at most fifteen requests and faults, in which
-    exactly the named faults happen."""
+    """By the property it breaks, within ten seconds, with a story of at most fifteen requests and
+    faults, in which exactly the named faults happen."""
+    began = time.process_time()
     verdict = explored(twin.broken(), twin.faults, twin)
+    assert time.process_time() - began < MOST_SECONDS
     assert verdict.holds is False
     assert verdict.story.breaks == twin.breaks
     assert verdict.story.length <= 15

@@ -6,10 +6,12 @@ import re
 
 import pytest
 
+from tests.sim.answers import ANSWERS
 from zkkit.errors import NoNode, TimedOut
 from zkkit.sim import NO_FAULTS, Story, World, explore, one
 from zkkit.sim.exhibits import find
 from zkkit.sim.faults import Faults
+from zkkit.sim.gallery import ALL
 from zkkit.sim.properties import Always, NoLostWakeup, NoSleeper
 from zkkit.sim.steps import Work
 from zkkit.steps import Children, Create, Delete, Exists, Get, Mark, Mode, Set, Wait, Watch, Within
@@ -411,3 +413,19 @@ def test_nothing_is_explained_while_something_is_under_way():
 
     once = Always("nobody lists", lambda view: "somebody listed", "applied")
     assert story_of(waits, says, asked=[once]).why == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "culprit"),
+    [
+        ("ThrowsAwayTheRest", r"B removed item 2, in step \d+ \[queues.py:\d+\]"),
+        ("RemovesBeforeItWorks", r"B removed item 1, in step \d+ \[queues.py:\d+\]"),
+        ("AddsTwo", r"B wrote /n last, in step \d+ \[counters.py:\d+\]"),
+    ],
+)
+def test_the_culprit_is_named_not_the_victim(name, culprit):
+    """Who removed the item, or wrote the counter: in the headline, and before whoever waits."""
+    answer = next(each for each in (*ALL, *ANSWERS) if each.name == name)
+    story = explore(answer.broken(), answer.properties(), faults=answer.faults).story
+    assert re.fullmatch(culprit, story.culprit)
+    assert story.why[0] == story.culprit

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from zkkit.recipes.shared import until_answered
 from zkkit.sim.gallery.counters import Adds
 from zkkit.sim.places import NOWHERE, CodeLine, hint, line_of, nearest, raised_at, script_at
@@ -64,6 +66,26 @@ def test_an_error_in_a_library_has_the_line_that_called_it():
     except ValueError as error:
         line = error.__traceback__.tb_lineno
         assert raised_at(error, NOWHERE).text.startswith(f"test_places.py:{line} in test_an_error")
+
+
+def takes_the_first_of_none():
+    yield 1
+    next(iter(()))
+
+
+def calls_it():
+    yield from takes_the_first_of_none()
+
+
+def test_a_stop_iteration_has_the_line_that_raised_it():
+    """Python makes a RuntimeError of it, with a line of whoever ran the script."""
+    line = takes_the_first_of_none.__code__.co_firstlineno + 2
+    for script in (takes_the_first_of_none, calls_it):
+        generator = begun(script())
+        with pytest.raises(RuntimeError) as raised:
+            next(generator)
+        where = raised_at(raised.value, NOWHERE).text
+        assert where == f"test_places.py:{line} in takes_the_first_of_none"
 
 
 def test_in_a_notebook_it_is_a_cell():

@@ -9,7 +9,7 @@ from zkkit.paths import join
 from zkkit.recipes.shared import delete_surely, until_answered
 from zkkit.sim import NO_FAULTS, Faults, Say, StartNode, Work, World, explore, one
 from zkkit.sim.faults import KINDS
-from zkkit.sim.properties import of_a_queue
+from zkkit.sim.properties import NothingVanishes, items_of, of_a_queue
 from zkkit.steps import (
     Children,
     Create,
@@ -387,3 +387,16 @@ def test_what_is_done_and_not_removed():
 
     found = told(world_of(puts(1), forgets, forgets), AGAIN)
     assert found.startswith("item 1 is taken twice")
+
+
+def test_nothing_is_excused_before_a_fault():
+    """A taker that drops what it has, and fails with an error that only a fault explains."""
+
+    def drops():
+        yield from Say("takes")
+        path, _ = yield from first_of()
+        yield from delete_surely(path)
+        raise ConnectionLost("dropped")
+
+    asked = [NothingVanishes(items_of(Q, int))]
+    assert told(world_of(puts(1), drops), asked).startswith("item 1 is lost")

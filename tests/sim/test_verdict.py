@@ -163,7 +163,7 @@ def test_the_plain_lock_is_right():
         (MarksAnothersZxid, "broken", "A says it holds /l/x-0, but it was not created with zxid 1"),
         (MarksAnothersNode, "broken", "B says it holds /l/x-0, a node of another session"),
         (AlwaysFails, "broken", "A fails with NoNode"),
-        (FailsForAnExcuse, "vacuous", "never reached: somebody is granted"),
+        (FailsForAnExcuse, "broken", "A fails with ConnectionLost('so they say') before any fault"),
     ],
 )
 def test_no_lock_passes_by_accident(lock, outcome, found):
@@ -172,6 +172,17 @@ def test_no_lock_passes_by_accident(lock, outcome, found):
     verdict = explore(contenders(lock, 2, below=below), of_a_lock(), faults=NO_FAULTS)
     assert (verdict.holds, verdict.outcome) == (False, outcome)
     assert any(found in story.wrong for story in verdict.stories) or found in str(verdict)
+
+
+def test_no_reason_is_given_for_others():
+    """Somebody holds, but nobody whom a pause may strike."""
+
+    def looks():
+        yield from Get("/n")
+
+    pause = one("pause", whom=["B"])
+    told = str(explore(world_of(holds, looks), of_a_lock(), faults=pause))
+    assert "faults that never could (for B): pause" in told and "nobody is granted" not in told
 
 
 def test_nothing_done_at_all_is_vacuous():

@@ -17,7 +17,7 @@ it: that its session is over it learns from its own requests only.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from .. import steps
 from ..errors import (
@@ -323,8 +323,11 @@ class Actors:
     def where(self, mover: Mover) -> str:
         return str(mover.moment.where)
 
-    def refused(self, error: Exception) -> NoReturn:
-        """No verdict on a script that makes no sense: whoever explores it is told."""
+    def refused(self, error: Exception) -> BaseException:
+        """What is no step is an error of the script; for anything else there is no verdict, and
+        whoever explores it is told."""
+        if isinstance(error, NotAStep):
+            return error
         raise error
 
     def fly(self, mover: Mover, step: Any) -> Any:

@@ -22,6 +22,8 @@ from .faults import CANCEL, Faults
 from .machine import Machine
 from .origin import Origin
 from .properties import FAMILIES, Goal, NobodyStarves, Property, View
+from .properties.base import Unreadable
+from .properties.goals import needed
 from .properties.scripts import ALWAYS_ASKED
 from .ranks import BY_RANK, FORGETFUL, Ranks
 from .rounds import Rounds
@@ -63,7 +65,8 @@ def explore(
 
     What is asked must be said: a family such as `of_a_lock()`, or a list of properties. An empty
     list asks only whether the scripts keep the rules. Goals are what must be reachable, or the
-    verdict is vacuous; families bring their own along.
+    verdict is vacuous; families bring their own along, and so does each property about something
+    that somebody must do.
 
     With `preemptions` only those in which a session that could go on is left for another one at
     most so often; faults are not counted as leaving.
@@ -189,6 +192,7 @@ class _Search:
         self.ranks = Ranks(machine) if by_rank else None
         own = (each for each in asked if not isinstance(each, Goal))
         self.properties: tuple[Property, ...] = (*ALWAYS_ASKED, *own)
+        asked = (*asked, *needed(asked))
         self.goals = [each.fresh() for each in asked if isinstance(each, Goal)]
         self.asked = tuple(dict.fromkeys(each.name for each in asked))
         self._concerned: dict[frozenset[str], tuple[list[tuple[int, Property]], list[Goal]]] = {}
@@ -230,7 +234,7 @@ class _Search:
 
     def start(self) -> tuple[State, Breaches]:
         draft = self.machine.begin()
-        view = View(self.machine.roster, draft)
+        view = View(self.machine.roster, draft, self.faults.at_most)
         return self.judge(draft, tuple(each.at_first(view) for each in self.properties))
 
     def judge(self, draft: Draft, memos: tuple[Any, ...]) -> tuple[State, Breaches]:
@@ -244,10 +248,13 @@ class _Search:
         asked, goals = concerned
         wrong: Breaches = ()
         if asked or goals:
-            view = View(self.machine.roster, draft)
+            view = View(self.machine.roster, draft, self.faults.at_most)
             remembered = list(memos)
             for index, each in asked:
-                remembered[index], found = each.after(memos[index], draft.facts, view)
+                try:
+                    remembered[index], found = each.after(memos[index], draft.facts, view)
+                except Unreadable as error:
+                    found = _written(draft.facts, view, error)
                 if found:
                     wrong = (*wrong, Breach(each.name, found))
             memos = tuple(remembered)
@@ -277,16 +284,19 @@ class _Search:
                 return ()
         if not those:
             return ()
-        view = View(self.machine.roster, Draft(state))
-        told = [(name, ask(state[MEMOS][index], view)) for index, name, ask in those]
+        view = View(self.machine.roster, Draft(state), self.faults.at_most)
+        told = [(name, _answer(ask, state[MEMOS][index], view)) for index, name, ask in those]
         return tuple(Breach(name, found) for name, found in told if found)
 
     def for_ever(self, state: State) -> Breaches:
         """Ask about a state from which no way leads to a quiet one."""
-        who = self._rounds.trapped(state) if self._against_rounds else None
-        if who is None:
+        trap = self._rounds.trapped(state) if self._against_rounds else None
+        if trap is None:
             return ()
-        told = [(name, ask(state[MEMOS][index], who)) for index, name, ask in self._against_rounds]
+        told = [
+            (name, ask(state[MEMOS][index], trap.who, polls=trap.polls))
+            for index, name, ask in self._against_rounds
+        ]
         return tuple(Breach(name, found) for name, found in told if found)
 
     # --- following ----------------------------------------------------------------------------
@@ -460,12 +470,13 @@ class _Search:
         elif complete == "given up":
             holds = None
         elif holds and self.goals:
-            holds = False
+            holds = None if complete == "bounded" else False
         return Verdict(
             holds, states, events, spent, bounds, self.asked, tuple(stories), complete,
             unmet=tuple(goal.name for goal in self.goals),
             could_strike=tuple(kind for kind in self.kinds if kind not in self.never),
             could_not_strike=tuple(kind for kind in self.kinds if kind in self.never),
+            whom=self.faults.whom,
         )  # fmt: skip
 
     def random_walks(
@@ -503,6 +514,20 @@ class _Search:
             if time.perf_counter() - began > seconds:
                 break
         return verdict()
+
+
+def _answer(ask: Callable[..., str | None], memo: Any, view: View) -> str | None:
+    """What a property says of a state; what it cannot read is wrong."""
+    try:
+        return ask(memo, view)
+    except Unreadable as error:
+        return str(error)
+
+
+def _written(facts: Sequence[Fact], view: View, error: Unreadable) -> str:
+    """An event has left what cannot be read: by whom it was written."""
+    writers = [fact.actor for fact in facts if fact.kind == "applied" and fact.actor >= 0]
+    return f"{error}: {view.name(writers[-1])} wrote it" if writers else str(error)
 
 
 def _place(asking: Asking) -> int:

@@ -82,7 +82,10 @@ def raised_at(error: BaseException, outside: CodeLine) -> CodeLine:
         if _near(code) >= found.nearness and code is not Step.__iter__.__code__:
             found = _place(code, at.tb_lineno)
         at = at.tb_next
-    return found
+    cause = error.__cause__
+    # Python makes another error of it, which begins outside the generator that raised it.
+    of_next = isinstance(error, RuntimeError) and isinstance(cause, StopIteration)
+    return raised_at(cause, found) if of_next and cause is not None else found
 
 
 def is_of_a_recipe(code: types.CodeType) -> bool:

@@ -13,7 +13,7 @@ So only such states are looked at, and usually the first way tried leads out of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from . import state as at
 from .machine import Machine
@@ -24,6 +24,14 @@ Then: TypeAlias = Callable[[State, Event], tuple[State, State, Sequence[Fact]]]
 """After an event: the state, the one that stands for it among those that are alike, the facts."""
 
 
+class Trap(NamedTuple):
+    """A round that no way leads out of: who goes round, and where, in words; and whether each of
+    them waits for its clock every time."""
+
+    who: str
+    polls: bool
+
+
 class Rounds:
     """Looks for states that no way leads out of."""
 
@@ -32,8 +40,8 @@ class Rounds:
         self._then = then
         self._fine: set[State] = set()
 
-    def trapped(self, state: State) -> str | None:
-        """Who goes round for ever from here, and where; None if all can come to an end."""
+    def trapped(self, state: State) -> Trap | None:
+        """Who goes round for ever from here; None if all can come to an end."""
         if state in self._fine:
             return None
         seen = {state}
@@ -79,16 +87,20 @@ class Rounds:
                 return round_
             state = deeper
 
-    def _tell(self, round_: set[State]) -> str:
+    def _tell(self, round_: set[State]) -> Trap:
         machine = self._machine
         places: dict[int, set[str]] = {}
+        patient: set[int] = set()
         for state in round_:
             for kind, who, *_ in machine.moves(state):
                 a = state[at.SESSIONS][who][at.QUEUE][0][0] if kind == "apply" else who
                 if kind in ("apply", "begin", "work", "pause over") and a >= 0:
                     place = state[at.ACTORS][a][at.FRAMES][-1][at.MOMENT].place
                     places.setdefault(a, set()).add(script_at(place.text))
-        return " and ".join(
+                if kind == "pause over":
+                    patient.add(a)
+        told = " and ".join(
             f"{machine.roster.names[a]} goes round for ever in {', '.join(sorted(where))}"
             for a, where in sorted(places.items())
         )
+        return Trap(told, patient.issuperset(places))

@@ -104,7 +104,12 @@ class Moment:
         generator = self.root.generator_at(self)
         step = self.root.last_step
         self.live = generator
-        return as_script(step.script if isinstance(step, Spawn) else step.body)
+        return as_script(_inside(step))
+
+
+def _inside(step: Spawn | Within[Any]) -> Any:
+    """What is to be run inside a step."""
+    return step.script if isinstance(step, Spawn) else step.body
 
 
 def dismiss(generator: Script[Any]) -> None:
@@ -181,7 +186,7 @@ class Root:
         except Stuck as stuck:
             raise endless(stuck) from None
         except BaseException as raised:
-            if isinstance(raised, KeyboardInterrupt | SystemExit):
+            if isinstance(raised, KeyboardInterrupt):
                 raise
             after.ended, after.error = True, raised
             after.place = raised_at(raised, self._place)
@@ -195,6 +200,8 @@ class Root:
             stand(after, generator, self._place)
         try:
             after.requests = requests_of(step, lambda: after.place.text)
+            if isinstance(step, Spawn | Within):
+                as_script(_inside(step))
         except (NotAStep, InvalidPath) as nonsense:
             after.ended, after.error = True, nonsense.with_traceback(None)
             dismiss(generator)

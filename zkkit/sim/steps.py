@@ -20,3 +20,7 @@ class Say(Step[None]):
 
     what: str
     amount: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.amount, int | None):
+            raise TypeError(f"Say({self.what!r}): the amount is no number: {self.amount!r}")

@@ -3,7 +3,8 @@
 holds      nothing asked about is broken in any state within the bounds, and all goals were met
 broken     something is: with a story for each broken property
 vacuous    nothing is broken, and a goal was never met: nobody did what all this is about
-unknown    the budget of states or seconds was used up, or these were random walks
+unknown    the budget of states or seconds was used up, or these were random walks; or a goal was
+           not met, and not everything was explored
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Verdict:
     """The kinds of faults that could happen somewhere in what was explored ..."""
     could_not_strike: tuple[str, ...] = ()
     """... and those that were asked for, and never could."""
+    whom: tuple[str, ...] = ()
+    """The names of the actors that faults were to strike; all, if none is named."""
 
     @property
     def story(self) -> Story | None:
@@ -66,19 +69,22 @@ class Verdict:
             f"{self.outcome}: {self.states:,} states in {self.seconds:.2f} s, {self.complete} "
             f"({self.bounds})"
         ]
-        if self.outcome == "vacuous":
-            lines.append(f"never reached: {', '.join(self.unmet)}")
+        if self.unmet and not self.stories:
+            how = "never" if self.outcome == "vacuous" else "not"
+            lines.append(f"{how} reached: {', '.join(self.unmet)}")
         asked = "; ".join(self.asked) or "only whether scripts keep the rules"
         lines.append(fill(f"asked: {asked}", 100, subsequent_indent="    "))
         if self.could_strike:
             lines.append(f"faults that could strike: {', '.join(self.could_strike)}")
         if self.could_not_strike:
             never = [
-                f"{kind} ({_WHY_NOT[kind]})" if kind in _WHY_NOT else kind
+                # The reasons are true of all actors together.
+                f"{kind} ({_WHY_NOT[kind]})" if kind in _WHY_NOT and not self.whom else kind
                 for kind in self.could_not_strike
             ]
             how = "never could" if self.complete == "all explored" else "did not come up"
-            lines.append(f"faults that {how}: {', '.join(never)}")
+            whom = f" (for {' and '.join(self.whom)})" if self.whom else ""
+            lines.append(f"faults that {how}{whom}: {', '.join(never)}")
         if len(self.stories) > 1:
             lines.append(f"broken: {', '.join(story.breaks for story in self.stories)}")
         return "\n".join([*lines, *map(str, self.stories[:1])])

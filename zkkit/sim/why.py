@@ -6,14 +6,16 @@ to what the property said, there is nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from ..steps import Create, Delete, Multi, Set
 from . import state as at
 from .in_vain import Reason, creation, what_others_do, why_they_wait
 from .places import hint, script_at
 from .snapshot import short
 from .state import Event
-from .telling import Teller
+from .telling import Teller, Told
 
 _AT_LEISURE = ("work", "pause over")  # nothing else is under way
 NOTHING_TO_ADD = Reason("", ())
@@ -24,13 +26,17 @@ def explained(teller: Teller, moves: Sequence[Event], finding: str) -> Reason:
     failed = _failed(teller, finding)
     if failed is not None:
         return failed
+    touched = _touched(teller, finding)
     if all(move[0] in _AT_LEISURE for move in moves):
         waiting = why_they_wait(teller, finding)
+        if touched is not None:
+            more = () if waiting is None else waiting.sentences
+            return Reason(touched.brief, (*touched.sentences, *more))
         if waiting is not None:
             return waiting
         if not any(actor[at.FRAMES] for actor in teller.draft.actors):
             return _left_behind(teller, finding)
-    return _last_requests(teller, finding) or _granted_beside_others(teller)
+    return touched or _last_requests(teller, finding) or _granted_beside_others(teller)
 
 
 def _failed(teller: Teller, finding: str) -> Reason | None:
@@ -40,6 +46,59 @@ def _failed(teller: Teller, finding: str) -> Reason | None:
         if each.fact.kind == "ended" and each.where and fails and finding.startswith(fails):
             return Reason(f"in {script_at(each.where)}", ())
     return None
+
+
+def _touched(teller: Teller, finding: str) -> Reason | None:
+    """Somebody has removed an item that is lost, or written a counter that is wrong: who, and at
+    which line."""
+    counter = _COUNTER.match(finding)
+    if counter is not None:
+        writes = [each for each in teller.told if _wrote(teller, each, counter[1])]
+        return _by(teller, writes[-1], f"wrote {counter[1]} last") if writes else None
+    lost = {int(number) for number in _ITEM.findall(finding)} if _LOST in finding else set()
+    for each in teller.told if lost else ():
+        item = _item(teller, each) if each.fact.kind == "deleted" else None
+        if item in lost:
+            return _by(teller, each, f"removed item {item}")
+    return None
+
+
+_COUNTER = re.compile(r"(/\S*) shows -?\d+, where ")
+_ITEM = re.compile(r"\bitem (-?\d+)")
+_LOST = " lost: put, never "
+
+
+def _by(teller: Teller, told: Told, did: str) -> Reason:
+    who = teller.roster.names[told.actor] if told.actor >= 0 else "somebody who has left"
+    said = f"{who} {did}, in step {told.number}{hint(told.where, 1)}"
+    return Reason(said, (said,))
+
+
+def _wrote(teller: Teller, told: Told, path: str) -> bool:
+    """Whether this is a request that has written this node."""
+    fact = told.fact
+    if fact.kind != "applied" or isinstance(fact.outcome, BaseException):
+        return False
+    request = fact.what
+    ops = request.ops if isinstance(request, Multi) else (request,)
+    written = [op.path for op in ops if isinstance(op, Create | Set | Delete)]
+    return path in [short(teller.roster.names, each) for each in written]
+
+
+def _item(teller: Teller, deleted: Told) -> int | None:
+    """The number of an item that was deleted: what whoever created it said before. (What was
+    created along with it, without data, is none.)"""
+    path = deleted.fact.what
+    made = creation(teller, path)
+    if made is None:
+        return None
+    request, outcome = made.fact.what, made.fact.outcome
+    op = request.ops[outcome.index(path)] if isinstance(request, Multi) else request
+    if not op.data:
+        return None
+    before = teller.told[: teller.told.index(made)]
+    said = [e.fact for e in before if e.actor == made.actor and e.fact.what == "puts"]
+    return int(said[-1].outcome) if said else None
 
 
 def _last_requests(teller: Teller, finding: str) -> Reason | None:

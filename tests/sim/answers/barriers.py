@@ -6,13 +6,16 @@ from functools import partial
 
 from zkkit.errors import ConnectionLost, NoNode
 from zkkit.paths import join
-from zkkit.recipe import list_children, pause, until_answered
+from zkkit.recipe import create_or_there, list_children, pause, until_answered
+from zkkit.recipes.shared import delete_surely
 from zkkit.sim import NO_FAULTS, Say, Work, one
 from zkkit.sim.gallery.barriers import Meets, MeetsInOneNode, Opens, WaitsAtTheGate
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.twin import Shelf, crew, same
 from zkkit.sim.properties import of_a_barrier
-from zkkit.steps import Delete, Exists, FireKind, Get, Set, Wait
+from zkkit.steps import Create, Delete, Exists, FireKind, Get, Guid, Set, Wait
+
+WAITERS = "/waiters"
 
 
 class LooksThenWatches(WaitsAtTheGate):
@@ -32,6 +35,16 @@ class WaitsDeafly(WaitsAtTheGate):
         while (yield from self.closed()):
             while (yield from Wait()).kind is FireKind.NONE:
                 pass
+        yield from Say("passes")
+
+
+class SpinsAtTheGate(WaitsAtTheGate):
+    """Finds the gate closed, and asks for another node from then on, without end."""
+
+    def life(self):
+        if (yield from self.closed()):
+            while True:
+                yield from until_answered(Exists(join(self.path, "open")))
         yield from Say("passes")
 
 
@@ -71,6 +84,24 @@ class OpensOnceIfLucky(Opens):
             yield from Delete(self.path)
         except (ConnectionLost, NoNode):
             pass
+
+
+class OpensForWhoeverWaits(Opens):
+    """Opens the gate only where somebody waits by now: whoever comes later finds it closed."""
+
+    def life(self):
+        yield from Work()
+        yield from Say("arrives")
+        if (yield from list_children(WAITERS)):
+            yield from delete_surely(self.path, outlives_session=True)
+
+
+class SignsAndWaits(WaitsAtTheGate):
+    """Says first that it waits."""
+
+    def life(self):
+        yield from create_or_there(Create(join(WAITERS, (yield from Guid()))))
+        yield from super().life()
 
 
 class CountsTooFew(Meets):
@@ -143,18 +174,27 @@ GATE = Shelf(
     WaitsAtTheGate(PATH),
 )
 OPENER = Shelf("barrier", of_a_barrier, lambda it: crew(it, WaitsAtTheGate(PATH)), Opens(PATH))
+KEEPER = Shelf(
+    "barrier",
+    partial(of_a_barrier, path=PATH),
+    lambda it: crew(it, SignsAndWaits(PATH), nodes=(PATH, WAITERS)),
+    Opens(PATH),
+)
 MEETING = Shelf("barrier", partial(of_a_barrier, count=2), same, Meets(PATH))
 ONE_NODE = MEETING.but(right=MeetsInOneNode(PATH))
-EARLY, CLOSED, OUTSIDE = (
+EARLY, CLOSED, OUTSIDE, ROUND = (
     "nobody passes early", "nobody waits at an open barrier", "nobody is left outside",
+    "nobody goes round for ever",
 )  # fmt: skip
 
 ANSWERS = (
     GATE.wrong(LooksThenWatches, NO_FAULTS, CLOSED),
     GATE.wrong(WaitsDeafly, one("request lost"), CLOSED),
+    GATE.wrong(SpinsAtTheGate, NO_FAULTS, ROUND),
     GATE.wrong(PassesAClosedGate, NO_FAULTS, EARLY),
     GATE.wrong(PassesAfterAWhile, NO_FAULTS, EARLY),
     GATE.wrong(TakesAnErrorForOpen, one("request lost"), EARLY),
+    KEEPER.wrong(OpensForWhoeverWaits, NO_FAULTS, OUTSIDE),
     OPENER.wrong(OpensOnceIfLucky, one("request lost"), OUTSIDE),
     MEETING.wrong(CountsTooFew, NO_FAULTS, EARLY),
     MEETING.wrong(WaitsForOneMore, NO_FAULTS, OUTSIDE),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from zkkit.errors import NoNode
-from zkkit.recipe import create_or_there, until_answered
+from zkkit.recipe import create_or_there, pause, until_answered
 from zkkit.sim import NO_FAULTS, Say, one
 from zkkit.sim.gallery.caches import Changes, Follows, Listens
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.twin import Shelf, crew
 from zkkit.sim.properties import of_a_cache
-from zkkit.steps import Children, Create, Delete, Get, Set, Wait
+from zkkit.steps import Children, Create, Delete, Exists, Get, Set, Wait
 
 
 class ReadsOnce(Follows):
@@ -20,6 +20,34 @@ class ReadsOnce(Follows):
     def wait(self):
         while True:
             yield from Wait()
+
+
+class ReadsAndEnds(Follows):
+    """Reads once, shows that, and is through."""
+
+    def life(self):
+        found = yield from self.read()
+        yield from self.show(int(found.data or b"0"), 0)
+
+
+class SpinsOn(Follows):
+    """Reads once, and asks from then on only whether the node is there, without end."""
+
+    def wait(self):
+        while True:
+            yield from until_answered(Exists(self.path))
+
+
+class WaitsForItsClock(Follows):
+    """Reads, sets its watch afterwards, and is woken by its clock again and again."""
+
+    def read(self):
+        found = yield from until_answered(Get(self.path))
+        yield from until_answered(Exists(self.path, watch=True))
+        return found
+
+    def wait(self):
+        yield from pause(1.0)
 
 
 class WatchesChildren(Follows):
@@ -154,6 +182,9 @@ AGREE, BACK, SUM = "caches converge", "caches never go back", "events sum up"
 
 ANSWERS = (
     SHELF.wrong(ReadsOnce, NO_FAULTS, AGREE),
+    SHELF.wrong(ReadsAndEnds, NO_FAULTS, AGREE),
+    SHELF.wrong(SpinsOn, NO_FAULTS, "nobody goes round for ever"),
+    SHELF.wrong(WaitsForItsClock, NO_FAULTS, AGREE),
     SHELF.wrong(WatchesChildren, NO_FAULTS, AGREE),
     REPLACED.wrong(ComparesVersions, NO_FAULTS, AGREE),
     SHELF.wrong(ShowsTheOneBefore, NO_FAULTS, AGREE),

@@ -141,6 +141,16 @@ class SpeaksOfNoWork(ComesAndGoes):
         yield from super().depart(node)
 
 
+class SpinsOnItsWayOut(ComesAndGoes):
+    """Looks once whether others are inside, and then at the node that says that all have come,
+    without end."""
+
+    def wait_for_none(self):
+        if {*(yield from list_children(self.path))} - {READY}:
+            while True:
+                yield from until_answered(Exists(join(self.path, READY)))
+
+
 SHELF = Shelf("double barrier", partial(of_a_double_barrier, 2), same, ComesAndGoes(PATH))
 ONE = SHELF.but(right=WatchesOneNode(PATH))
 THREE = SHELF.but(
@@ -165,5 +175,6 @@ ANSWERS = (
     SHELF.wrong(StaysForGood, one("crash"), OUT),
     SHELF.wrong(LeavesOneBehind, NO_FAULTS, EARLY_OUT),
     SHELF.wrong(LeavesBeforeItSays, NO_FAULTS, EARLY_OUT),
+    SHELF.wrong(SpinsOnItsWayOut, NO_FAULTS, "nobody goes round for ever"),
     SHELF.wrong(SpeaksOfNoWork, NO_FAULTS, EARLY_OUT),
 )

@@ -22,6 +22,21 @@ class LooksOnce(Counts):
             yield from Wait()
 
 
+class LooksAndEnds(Counts):
+    """Counts once, says that, and is through."""
+
+    def life(self):
+        yield from Say("members", len((yield from self.look())))
+
+
+class SpinsOn(Counts):
+    """Counts once, and looks at the directory itself from then on, without end."""
+
+    def wait(self):
+        while True:
+            yield from until_answered(Get(self.path))
+
+
 class LooksThenWatches(Counts):
     """Counts, and sets its watch afterwards."""
 
@@ -93,6 +108,8 @@ COUNTED = "members are counted"
 
 ANSWERS = (
     COUNT.wrong(LooksOnce, NO_FAULTS, COUNTED),
+    COUNT.wrong(LooksAndEnds, NO_FAULTS, COUNTED),
+    COUNT.wrong(SpinsOn, NO_FAULTS, "nobody goes round for ever"),
     COUNT.wrong(LooksThenWatches, NO_FAULTS, COUNTED),
     COUNT.wrong(WatchesTheNode, NO_FAULTS, COUNTED),
     COUNT.wrong(CountsItself, NO_FAULTS, COUNTED),

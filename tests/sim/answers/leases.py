@@ -11,7 +11,7 @@ from zkkit.sim import NO_FAULTS, one
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.leases import LEASES, TakesALease, TakesASlot
 from zkkit.sim.gallery.twin import Shelf, in_container
-from zkkit.sim.properties import NoSleeper, of_leases
+from zkkit.sim.properties import of_leases
 from zkkit.steps import Create, FireKind, Mode, Node, Wait
 
 
@@ -94,23 +94,19 @@ class SharesASlot(TakesASlot):
         return node
 
 
-def _ask():
-    first, *others = of_leases(LEASES)
-    return (first, NoSleeper(LEASES), *others)
-
-
 LINE = Shelf("semaphore", partial(of_leases, LEASES), in_container, TakesALease(PATH))
-THREE = LINE.but(properties=_ask, build=partial(in_container, count=3))
+THREE = LINE.but(build=partial(in_container, count=3))
 SLOTS = THREE.but(right=TakesASlot(PATH))
+SLEEPS = "nobody sleeps beside a free lease"
 
 ANSWERS = (
-    THREE.wrong(LeasesForGood, one("crash"), "nobody sleeps beside a free lease"),
+    THREE.wrong(LeasesForGood, one("crash"), SLEEPS),
     THREE.wrong(GivesBackTheFirst, NO_FAULTS, "nobody takes away what others hold"),
-    LINE.wrong(OneLeaseOnly, NO_FAULTS, "2 hold together"),
-    LINE.wrong(LeasesAgain, one("reply lost"), "nothing left behind"),
+    LINE.wrong(OneLeaseOnly, NO_FAULTS, SLEEPS),
+    LINE.wrong(LeasesAgain, one("reply lost"), SLEEPS),
     LINE.wrong(KeepsItsLease, one("cancel"), "nothing left behind"),
-    THREE.wrong(WaitsDeafly, one("request lost"), "nobody sleeps beside a free lease"),
-    THREE.wrong(LooksWithoutAWatch, NO_FAULTS, "nobody sleeps beside a free lease"),
+    THREE.wrong(WaitsDeafly, one("request lost"), SLEEPS),
+    THREE.wrong(LooksWithoutAWatch, NO_FAULTS, SLEEPS),
     THREE.wrong(WaitsForTheHolderAhead, one("request lost"), "at most 2"),
     SLOTS.wrong(TakesAThirdSlot, NO_FAULTS, "at most 2"),
     SLOTS.wrong(SharesASlot, NO_FAULTS, "at most 2"),

@@ -101,6 +101,16 @@ class LooksWithoutAWatch(Takes):
         return list_children(self.path)
 
 
+class SpinsBesideAnItem(Takes):
+    """Looks once, and where nothing is there it looks at the directory itself, without end."""
+
+    def take(self):
+        if not (yield from self.look()):
+            while True:
+                yield from until_answered(Get(self.path))
+        return (yield from super().take())
+
+
 class SortsBackwards(Takes):
     """The newest first: a stack."""
 
@@ -205,6 +215,7 @@ ANSWERS = (
     TAKE.wrong(ThrowsAwayTheRest, NO_FAULTS, LOST),
     TAKE.wrong(WaitsDeafly, one("request lost"), BESIDE),
     TAKE.wrong(LooksWithoutAWatch, NO_FAULTS, BESIDE),
+    TAKE.wrong(SpinsBesideAnItem, NO_FAULTS, "nobody goes round for ever"),
     TAKE.wrong(SortsBackwards, NO_FAULTS, ORDER),
     TAKE.wrong(DeletesThenReads, NO_FAULTS, "nobody fails"),
     TWO.wrong(TakesByWriting, NO_FAULTS, TWICE),

@@ -9,7 +9,7 @@ from zkkit.paths import join, split
 from zkkit.recipe import until_answered
 from zkkit.sim import NO_FAULTS, one
 from zkkit.sim.gallery.in_line import PATH
-from zkkit.sim.gallery.readers import READ, WRITE, Reads, Writes
+from zkkit.sim.gallery.readers import READ, WRITE, PollsToRead, Reads, Writes
 from zkkit.sim.gallery.twin import Shelf, crew, same
 from zkkit.sim.properties import of_readers_and_writers
 from zkkit.steps import Create, Exists, FireKind, Get, Mode, Wait
@@ -134,6 +134,20 @@ class ReadsAlone(Reads):
         return ahead[-1].name if ahead else None
 
 
+class ReadsByItsClock(PollsToRead):
+    """Waits for readers as well, and is woken by its clock again and again."""
+
+    def rule(self, ahead):
+        return ahead[-1].name if ahead else None
+
+    def outwait(self, path):
+        try:
+            yield from until_answered(Get(path, watch=True))
+            yield from super().outwait(path)
+        except NoNode:
+            pass
+
+
 _ask = of_readers_and_writers
 AFTER_WRITER = Shelf("read-write lock", _ask, lambda it: crew(Writes(PATH), it), Reads(PATH))
 AFTER_READER = AFTER_WRITER.but(build=lambda it: crew(Reads(PATH), it), right=Writes(PATH))
@@ -141,6 +155,8 @@ TWO_READERS = AFTER_READER.but(build=lambda it: crew(Reads(PATH), Reads(PATH), i
 TWO_WRITERS = AFTER_WRITER.but(build=lambda it: crew(Writes(PATH), Writes(PATH), it))
 WRITERS = AFTER_READER.but(build=lambda it: crew(it, Reads(PATH)))
 TOGETHER = AFTER_WRITER.but(properties=partial(of_readers_and_writers, readers=2), build=same)
+POLLS = AFTER_WRITER.but(build=same, right=PollsToRead(PATH))
+BESIDE = "nobody sleeps beside readers"
 ALONE = "no writer with anyone"
 
 ANSWERS = (
@@ -156,5 +172,6 @@ ANSWERS = (
     AFTER_WRITER.wrong(ReadsWithoutLooking, NO_FAULTS, "no lost wakeup"),
     WRITERS.wrong(WritesTwice, one("reply lost"), "no lost wakeup"),
     TOGETHER.wrong(ReadsAlone, NO_FAULTS, "2 hold together"),
+    POLLS.wrong(ReadsByItsClock, NO_FAULTS, BESIDE),
     AFTER_READER.wrong(WritesFirst, NO_FAULTS, ALONE),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from zkkit.errors import NodeExists
+from zkkit.errors import ConnectionLost, NodeExists
 from zkkit.paths import join
 from zkkit.recipe import until_answered
 from zkkit.sim import NO_FAULTS, Say, Work
@@ -65,7 +65,9 @@ class DirectoryOfItsOwn(InLine):
 
     def life(self):
         path = join(self.path, str((yield from Actor())))
-        yield from InLine(path).life()
+        yield from self.there(path).life()
+
+    there = InLine
 
 
 class WorksOutside(InLine):
@@ -128,20 +130,38 @@ class MarksWhatIsNotThere(InLine):
         yield from self.hold(Node(join(self.path, "lock-0000000000"), stat))
 
 
-class AlwaysFails(InLine):
-    """Fails before it has done anything."""
-
-    def life(self):
-        yield from ()
-        raise NodeExists(self.path)
-
-
 class FailsWhenItHolds(InLine):
     """Fails whenever it holds."""
 
     def work(self):
         yield from ()
         raise NodeExists(self.path)
+
+
+class FailsAtOnce(NamedTuple):
+    """Fails before it has done anything."""
+
+    path: str
+    more: object = None
+
+    def life(self):
+        yield from ()
+        raise NodeExists(self.path)
+
+
+class LosesItsConnection(FailsAtOnce):
+    """Says that it has lost its connection, whatever happens."""
+
+    def life(self):
+        yield from ()
+        raise ConnectionLost("so they say")
+
+
+class JoinsElsewhere(Joins):
+    """A directory of its own for each: nobody is a member."""
+
+    def life(self):
+        yield from Joins(join("/own", str((yield from Actor())))).life()
 
 
 class HoldsAndEnds(InLine):
@@ -242,18 +262,30 @@ DOUBLE = Shelf("double barrier", partial(of_a_double_barrier, 2), same, ComesAnd
 COUNTER = Shelf(
     "counter", partial(of_a_counter, PATH, number), partial(same, nodes=(PATH, MARKS)), Adds(PATH)
 )
+READERS = Shelf("read-write lock", of_readers_and_writers, same, Writes(PATH))
+LEASE = Shelf("semaphore", partial(of_leases, LEASES), in_container, TakesALease(PATH))
+ELECTION = Shelf("election", of_an_election, in_container, Stands(PATH))
+MEMBERS = GROUP.but(build=lambda it: crew(it, Counts(PATH)), right=Joins(PATH))
 EVERYBODY = (
     LOCK,
     Shelf("lock of one name", of_a_lock, in_container, InLine(PATH)),
-    Shelf("read-write lock", of_readers_and_writers, same, Writes(PATH)),
-    Shelf("semaphore", partial(of_leases, LEASES), in_container, TakesALease(PATH)),
-    Shelf("election", of_an_election, in_container, Stands(PATH)),
+    READERS, LEASE, ELECTION,
     COUNTER, MEETING, DOUBLE, QUEUE, CACHE, GROUP,
 )  # fmt: skip
 
 _GRANTED, _WORK, _REAL, _ALONE = (
     "somebody is granted", "work is done by holders", "grants are real", "mutual exclusion",
 )  # fmt: skip
+
+
+def made_in(shelf, mistake):
+    """The same mistake in the right answer of another shelf."""
+    right = type(shelf.right)
+    made = type(mistake.__name__, (mistake, right), {"there": right})
+    made.__doc__ = mistake.__doc__
+    return made
+
+
 _FIRST = {
     "lock": _GRANTED,
     "lock of one name": _GRANTED,
@@ -273,6 +305,26 @@ ANSWERS = (
         shelf.wrong(DoesNothing, NO_FAULTS, _FIRST[shelf.family], name=f"no {shelf.family}")
         for shelf in EVERYBODY
     ],
+    *[
+        shelf.wrong(kind, NO_FAULTS, "nobody fails", name=f"{shelf.family} {kind.__name__}")
+        for shelf in EVERYBODY
+        for kind in (FailsAtOnce, LosesItsConnection)
+    ],
+    *[
+        shelf.wrong(made_in(shelf, kind), NO_FAULTS, breaks, name=f"{shelf.family} {kind.__name__}")
+        for shelf in (READERS, LEASE, ELECTION)
+        for kind, breaks in (
+            (DirectoryOfItsOwn, "all hold in one place"),
+            (MarksAnotherZxid, _REAL),
+            (MarksWhatIsNotThere, _REAL),
+        )
+    ],
+    *[
+        shelf.wrong(made_in(shelf, kind), NO_FAULTS, _WORK, name=f"{shelf.family} {kind.__name__}")
+        for shelf in (READERS, LEASE)
+        for kind in (WorksOutside, WorksBefore)
+    ],
+    MEMBERS.wrong(JoinsElsewhere, NO_FAULTS, "somebody is a member"),
     LOCK.wrong(MarksNothing, NO_FAULTS, _WORK),
     LOCK.wrong(OnlyMarksNothing, NO_FAULTS, _GRANTED),
     LOCK.wrong(DirectoryOfItsOwn, NO_FAULTS, "all hold in one place"),
@@ -282,7 +334,6 @@ ANSWERS = (
     LOCK.wrong(MarksAnothersNode, NO_FAULTS, _ALONE),
     LOCK.wrong(MarksTheDirectory, NO_FAULTS, _ALONE),
     LOCK.wrong(MarksWhatIsNotThere, NO_FAULTS, _REAL),
-    LOCK.wrong(AlwaysFails, NO_FAULTS, "nobody fails"),
     LOCK.wrong(FailsWhenItHolds, NO_FAULTS, "nobody fails"),
     LOCK.wrong(HoldsAndEnds, NO_FAULTS, _ALONE),
     LOCK.wrong(WaitsForEver, NO_FAULTS, "no lost wakeup"),

@@ -93,6 +93,7 @@ def optimistic(life: Life) -> Life:
 
 
 _ONE, _TWO = of_leases(1, fails=LOST), of_leases(2, fails=LOST)
+_TWO_AT_ONCE = of_leases(2, at_once=2, fails=LOST)
 _EXCLUSIVE = of_a_lock(fails=LOST)
 _FAIR = of_a_fair_lock(fails=LOST)
 _READ_WRITE = of_readers_and_writers(fails=LOST)
@@ -140,7 +141,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
     ),
     "semaphore": (
         Cast("Semaphore, 2 leases", (_LEASE,) * 3, _TWO, POOL, preemptions=2),
-        Cast("Semaphore, 2 leases, both at once", (taking_two, _LEASE), _TWO, POOL),
+        Cast("Semaphore, 2 leases, both at once", (taking_two, _LEASE), _TWO_AT_ONCE, POOL),
         Cast("Semaphore, SharedCount 1", (_COUNTED,) * 2, _ONE, POOL),
         Cast(
             "Semaphore, 2 leases, optimistic", (optimistic(_LEASE),) * 3, _TWO, POOL, preemptions=1
@@ -148,7 +149,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
         Cast(
             "Semaphore, 2 leases, both at once, optimistic",
             (optimistic(taking_two), optimistic(_LEASE)),
-            _TWO,
+            _TWO_AT_ONCE,
             POOL,
         ),
     ),

@@ -11,7 +11,7 @@ from ...recipes.caches.data_watch import DataWatch, Seen
 from ...recipes.caches.persistent_watcher import PersistentWatcher
 from ...recipes.shared import create_or_there, until_answered
 from ...steps import Create, Fire, Get, Script, Set
-from ..properties import MembersAreCounted, of_a_cache, of_a_group
+from ..properties import MembersAreCounted, of_a_cache
 from ..properties.waiting import EndsWell
 from ..steps import Say
 from ..world import SimSession
@@ -118,7 +118,7 @@ def joining(session: SimSession) -> Begin:
 
 
 _SEES = of_a_cache(PATH, fails=LOST)
-_COUNTS = (MembersAreCounted(PATH), EndsWell(*LOST), of_a_group(PATH)[-1])
+_COUNTS = (MembersAreCounted(PATH), EndsWell(*LOST))
 _WATCHERS: tuple[tuple[str, Life], ...] = (
     ("DataWatch", following(lambda s: TellingData(s, PATH))),
     ("DataWatch, a loop", looping),

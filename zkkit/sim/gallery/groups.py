@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ from ...paths import join, protected
 from ...recipes.shared import create_protected, list_children, until_answered, withdraw
 from ...steps import Create, Fire, FireKind, Guid, Mode, Node, Script, Wait
 from ..faults import NO_FAULTS, one
-from ..properties import Always, Property, View, of_a_group
+from ..properties import of_a_group
 from ..steps import Say, Work
 from ..world import World
 from .in_line import PATH, At
@@ -106,7 +105,7 @@ class CountsDeafly(Counts):
 # --- the table ------------------------------------------------------------------------------
 
 FAMILY = "group"
-_COUNTED = "members are counted"
+_COUNTED, _ALIVE = "members are counted", "members are alive"
 _asked = partial(of_a_group, PATH)
 
 
@@ -118,18 +117,7 @@ def _counting(it: Counts, count: int = 2) -> World:
     return crew(*[Joins(PATH)] * (count - 1), it)
 
 
-def _of_the_living() -> Sequence[Property]:
-    """In the end only those are members whose session lives."""
-
-    def dead_members(view: View) -> str | None:
-        members = view.tree.nodes[PATH].children
-        return f"{len(members)} stay members for good" if members else None
-
-    return (Always("only the living are members", dead_members, at_end=True), *_asked())
-
-
 _JOIN = Shelf(FAMILY, _asked, _world, Joins(PATH))
-_LIVING = _JOIN.but(properties=_of_the_living)
 _COUNT = Shelf(FAMILY, _asked, _counting, Counts(PATH))
 
 RIGHT = (
@@ -145,16 +133,16 @@ RIGHT = (
     ),
 )
 TWINS = (
-    _LIVING.wrong(
+    _JOIN.wrong(
         StaysForGood,
         one("crash"),
-        "only the living are members",
+        _ALIVE,
         "Be a member by an ephemeral node: it goes when you do.",
     ),
-    _LIVING.wrong(
+    _JOIN.wrong(
         JoinsTwice,
         one("reply lost"),
-        "only the living are members",
+        _ALIVE,
         "Join under a name that you know again after a lost reply.",
     ),
     _COUNT.wrong(

@@ -15,7 +15,7 @@ from ...recipes.shared import all_of, create_if_free, delete_ours, list_children
 from ...steps import Data, Guid, Node, Script, Wait
 from ..faults import NO_FAULTS
 from ..lives import contenders
-from ..properties import NoSleeper, Property, of_leases
+from ..properties import of_leases
 from .in_line import PATH, Holding, InLine, Names
 from .locks import stand_in_line
 from .twin import Right, Shelf, Twin, in_container, twin
@@ -125,9 +125,7 @@ class LetsOneMoreIn(TakesALease):
 FAMILY = "semaphore"
 
 
-def _asked() -> Sequence[Property]:
-    first, *others = of_leases(LEASES)
-    return (first, NoSleeper(LEASES), *others)
+_asked = partial(of_leases, LEASES)
 
 
 def _lock(broken: type[Any], breaks: str, teaches: str) -> Twin:

@@ -14,17 +14,18 @@ Properties and goals go together as a sequence, the gravest first.
     goals       SomebodyIsGranted, EverybodyIsGranted, TogetherHold, SomebodySays, EverybodySays,
                 Drained, Reached
     locks       AtMost, mutual_exclusion, one_leader, NoOverlap, ReadersAndWriters, Fifo,
-                RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway
+                RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway,
+                NobodySleepsBesideReaders
     elections   LeadsAsItBelieves, ServesOnce
-    waiting     NoLostWakeup, NobodyWaitsWhile, NobodySleepsBesideAFreeLock, NoSleeper,
-                OneWokenPerRelease, NothingLeft, EndsWell
+    waiting     NoLostWakeup, NobodyGoesRound, NobodyWaitsWhile, NobodySleepsBesideAFreeLock,
+                NoSleeper, OneWokenPerRelease, NothingLeft, EndsWell
     costs       CostsAtMost, NobodyIsOvertaken
     fairness    NobodyStarves: in the long run, in lives without an end
     barriers    NobodyPassesEarly, NobodyIsLeftOutside, NobodyLeavesEarly, NobodyIsKeptIn
     effects     NothingLost, CountsOnce, DoubtsWithReason
     queues      NothingVanishes, NothingTakenTwice, InOrder, NobodyWaitsBesideAnItem
     caches      Converges, NeverGoesBack, EventsSumUp, CachesAddUp, FreshReads; of groups
-                MembersAreCounted, MembersAreReal
+                MembersAreCounted, MembersAreReal, MembersAreAlive
     your own    Always, of the state; History, of all that has happened
 """
 
@@ -35,6 +36,7 @@ from .caches import (
     Converges,
     EventsSumUp,
     FreshReads,
+    MembersAreAlive,
     MembersAreCounted,
     MembersAreReal,
     NeverGoesBack,
@@ -72,6 +74,7 @@ from .goals import (
 from .locks import (
     AtMost,
     Fifo,
+    NobodySleepsBesideReaders,
     NobodyTakesAway,
     NoOverlap,
     OnePlace,
@@ -84,6 +87,7 @@ from .locks import (
 from .queues import InOrder, NobodyWaitsBesideAnItem, NothingTakenTwice, NothingVanishes, items_of
 from .waiting import (
     EndsWell,
+    NobodyGoesRound,
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
     NoLostWakeup,
@@ -98,15 +102,15 @@ __all__ = [
     "EverybodySays", "Drained", "Reached",
     "AtMost", "mutual_exclusion", "one_leader", "NoOverlap", "ReadersAndWriters",
     "Fifo", "RealGrants", "OnePlace", "WorksWhileItHolds", "NobodyTakesAway", "LeadsAsItBelieves",
-    "ServesOnce",
-    "NoLostWakeup", "NobodyWaitsWhile", "NobodySleepsBesideAFreeLock", "NoSleeper",
-    "OneWokenPerRelease", "NothingLeft", "EndsWell",
+    "ServesOnce", "NobodySleepsBesideReaders",
+    "NoLostWakeup", "NobodyGoesRound", "NobodyWaitsWhile", "NobodySleepsBesideAFreeLock",
+    "NoSleeper", "OneWokenPerRelease", "NothingLeft", "EndsWell",
     "CostsAtMost", "NobodyIsOvertaken", "NobodyStarves",
     "NobodyPassesEarly", "NobodyIsLeftOutside", "NobodyLeavesEarly", "NobodyIsKeptIn",
     "NothingLost", "CountsOnce", "DoubtsWithReason",
     "NothingVanishes", "NothingTakenTwice", "InOrder", "NobodyWaitsBesideAnItem", "items_of",
     "Converges", "NeverGoesBack", "EventsSumUp", "CachesAddUp", "MembersAreCounted",
-    "MembersAreReal", "FreshReads",
+    "MembersAreReal", "MembersAreAlive", "FreshReads",
     "FAMILIES", "EXPLAINED", "of_a_lock", "of_a_fair_lock", "of_leases", "of_readers_and_writers",
     "of_an_election", "of_a_barrier", "of_a_double_barrier", "of_a_counter", "of_a_queue",
     "of_a_cache", "of_a_cached_tree", "of_a_group",

@@ -16,6 +16,7 @@ from ...kernel import RUNS
 from .. import state as at
 from ..state import Fact
 from .base import Property, View
+from .goals import SomebodySays
 from .waiting import how_it_waits, waiting
 
 
@@ -34,6 +35,7 @@ class NobodyPassesEarly(Property):
         self.name = self.name + which
         self._arrives = arrives + which
         self._passes = passes + which
+        self.needs = SomebodySays(self._passes)
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
         for fact in facts:
@@ -66,9 +68,11 @@ class OfGuests(Property):
 
     wants = frozenset({"said", "ended", "lost"})
     memo: tuple[Guest, ...] = ()
+    comes_to = "passes"  # without which it holds of nobody
 
     def __init__(self, count: int, *, which: str = "") -> None:
         self.count = count
+        self.needs = SomebodySays(self.comes_to + which)
         self.name = self.name + which
         self._stages = {word + which: stage for word, stage in _STAGES.items()}
 
@@ -142,6 +146,7 @@ class NobodyLeavesEarly(OfGuests):
     it, if as many come as are counted; with `more` only who has passed."""
 
     name = "nobody leaves early"
+    comes_to = "left"
 
     def __init__(self, count: int, *, which: str = "", more: bool = False) -> None:
         super().__init__(count, which=which)
@@ -165,6 +170,7 @@ class NobodyIsKeptIn(OfGuests):
     happened to them."""
 
     name = "nobody is kept in"
+    comes_to = "left"
 
     def idle(self, memo: Any, view: View) -> str | None:
         leaving = [guest.actor for guest in memo if guest.stage == LEAVING]

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..roster import Roster
 from ..state import Draft, Fact, Grant, is_real
+
+Value: TypeAlias = Callable[[bytes], int]
+"""Reads a node's data."""
+
+
+class Unreadable(Exception):
+    """A node has data that cannot be read as what the property is about."""
+
+
+def read(value: Value, path: str, data: bytes) -> int:
+    """What a node has. Raises Unreadable."""
+    try:
+        return value(data)
+    except Exception as error:
+        shown = data if len(data) <= 40 else data[:40] + b"..."
+        raise Unreadable(f"{path} has {shown!r}, which cannot be read: {error}") from error
+
 
 ANY = frozenset(
     {
@@ -32,15 +49,23 @@ ANY = frozenset(
 class View:
     """A state as a property sees it."""
 
-    __slots__ = ("_roster", "actors", "grants", "sessions", "tree")
+    __slots__ = ("_faults", "_roster", "actors", "budget", "grants", "sessions", "tree")
 
-    def __init__(self, roster: Roster, draft: Draft) -> None:
+    def __init__(self, roster: Roster, draft: Draft, faults: int = 0) -> None:
         self._roster = roster
+        self._faults = faults
         self.tree = draft.tree
         """The leader's nodes."""
         self.sessions: Sequence[Any] = draft.sessions
         self.actors: Sequence[Any] = draft.actors
         self.grants = draft.grants
+        self.budget = draft.budget
+        """How many faults are left: in all, then of each kind."""
+
+    @property
+    def struck(self) -> bool:
+        """Whether a fault has happened so far, to whomever."""
+        return self.budget[0] < self._faults
 
     def name(self, actor: int) -> str:
         """An actor's name."""
@@ -70,6 +95,8 @@ class Property:
     name = "property"
     wants: frozenset[str] = frozenset()
     memo: Any = None
+    needs: Any = None
+    """The goal without which it holds of nothing: it is asked for along with this property."""
 
     def at_first(self, view: View) -> Any:
         """What to remember at the beginning."""
@@ -91,8 +118,9 @@ class Property:
         """In a state where nothing can happen by itself any more."""
         return None
 
-    def for_ever(self, memo: Any, who: str) -> str | None:
-        """In a state from which no quiet one can be reached: these go round and round."""
+    def for_ever(self, memo: Any, who: str, *, polls: bool) -> str | None:
+        """In a state from which no quiet one can be reached: these go round and round. `polls`:
+        each of them waits for its clock every time."""
         return None
 
 

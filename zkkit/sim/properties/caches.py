@@ -11,14 +11,15 @@ changed or deleted (with the mzxid it had).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
+from ...paths import join, split
 from .. import state as at
 from ..state import Fact
-from .base import OfFacts, Property, View
+from .base import OfFacts, Property, Value, View, read
+from .goals import SomebodySays
 from .locks import why_not_real
-
-Value: TypeAlias = Callable[[bytes], int]
+from .waiting import waiting
 
 
 def number(data: bytes) -> int:
@@ -31,22 +32,22 @@ def everything(path: str) -> bool:
     return True
 
 
-def _told(memo: Any, facts: Sequence[Fact], word: str) -> dict[int, int]:
-    """What each actor said last."""
-    said = dict(memo)
-    for fact in facts:
-        if fact.kind == "ended":
-            said.pop(fact.actor, None)
-        elif fact.what == word:
-            said[fact.actor] = fact.outcome
-    return said
+def _living(view: View) -> list[int]:
+    return [number for number, actor in enumerate(view.actors) if actor[at.FRAMES]]
+
+
+def _stays(fact: Fact, view: View) -> bool:
+    """Whether what somebody shows who has just ended is what it shows for good: it has ended well,
+    and nothing has struck that it could have given way to."""
+    return fact.what is None and not view.struck
 
 
 class Shows(Property):
-    """Whatever somebody shows is what there is, when nothing is under way."""
+    """Whatever somebody shows is what there is, when nothing is under way: also if it has ended by
+    then, and nothing made it end; also if it watches and its wait ends by its clock."""
 
     wants = frozenset({"said", "ended"})
-    memo: Any = ()
+    memo: Any = ()  # of each actor: what it shows, and whether it has ended
     word = ""
 
     def there(self, view: View) -> int:
@@ -58,12 +59,26 @@ class Shows(Property):
         raise NotImplementedError
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        return tuple(sorted(_told(memo, facts, self.word).items())), None
+        said = {actor: (shown, over) for actor, shown, over in memo}
+        for fact in facts:
+            if fact.kind == "ended":
+                last = said.pop(fact.actor, None)
+                if last is not None and _stays(fact, view):
+                    said[fact.actor] = (last[0], True)
+            elif fact.what == self.word:
+                said[fact.actor] = (fact.outcome, False)
+        return tuple(sorted((actor, *each) for actor, each in said.items())), None
 
     def calm(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, _living(view))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, waiting(view))
+
+    def _wrong(self, memo: Any, view: View, those: Sequence[int]) -> str | None:
         there = self.there(view)
-        for actor, shown in memo:
-            if shown != there and view.actors[actor][at.FRAMES]:
+        for actor, shown, over in memo:
+            if shown != there and (over or actor in those):
                 return self.text(view.name(actor), shown, there)
         return None
 
@@ -72,6 +87,7 @@ class Converges(Shows):
     """When nothing is under way every cache shows what the node `path` has."""
 
     name = "caches converge"
+    needs = SomebodySays("sees")
     word = "sees"
 
     def __init__(self, path: str, value: Value = number) -> None:
@@ -80,7 +96,7 @@ class Converges(Shows):
 
     def there(self, view: View) -> int:
         entry = view.tree.nodes.get(self.path)
-        return 0 if entry is None else self._value(entry.data)
+        return 0 if entry is None else read(self._value, self.path, entry.data)
 
     def text(self, who: str, shown: int, there: int) -> str:
         return f"{who} shows {shown} for good, and {self.path} has {there}"
@@ -90,6 +106,7 @@ class MembersAreCounted(Shows):
     """When nothing is under way every group shows as many members as `path` has children."""
 
     name = "members are counted"
+    needs = SomebodySays("members")
     word = "members"
 
     def __init__(self, path: str) -> None:
@@ -105,11 +122,14 @@ class MembersAreCounted(Shows):
 
 class MembersAreReal(OfFacts):
     """Whoever says by `Mark("entered", ...)` that it is a member has an ephemeral node of its own
-    session: unless the server has just ended that, which the client cannot know, or its follower
-    lags."""
+    session, below `path` if one is given: unless the server has just ended that, which the client
+    cannot know, or its follower lags."""
 
     name = "members are real"
     wants = frozenset({"said"})
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
 
     def wrong(self, fact: Fact, view: View) -> str | None:
         if fact.what != "entered" or fact.mark is None:
@@ -119,7 +139,33 @@ class MembersAreReal(OfFacts):
         entry = view.tree.nodes.get(path)
         if why is None and entry is not None and not entry.owner:
             why = "which would outlive its session"
+        if why is None and self.path and split(path)[0] != self.path:
+            why = f"which is not below {self.path}"
         return f"{view.name(fact.actor)} enters by {path}, {why}" if why else None
+
+
+class MembersAreAlive(Property):
+    """When all is quiet every member, a child of `path`, is of a session in which somebody still
+    lives."""
+
+    name = "members are alive"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def quiet(self, memo: Any, view: View) -> str | None:
+        group = view.tree.nodes.get(self.path)
+        if group is None:
+            return None
+        homes = {view.home(a) for a, actor in enumerate(view.actors) if actor[at.FRAMES]}
+        living = {view.sessions[home][at.ID] for home in homes}
+        for name in sorted(group.children):
+            member = join(self.path, name)
+            owner = view.tree.nodes[member].owner
+            if owner not in living:
+                gone = "whose session has no more to do" if owner else "which is of no session"
+                return f"{member} stays a member for good, {gone}"
+        return None
 
 
 class OfValues(Property):
@@ -136,7 +182,7 @@ class OfValues(Property):
 
     def _now(self, view: View) -> int:
         entry = view.tree.nodes.get(self.path)
-        return 0 if entry is None else self._value(entry.data)
+        return 0 if entry is None else read(self._value, self.path, entry.data)
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
         values, marks = memo
@@ -175,6 +221,7 @@ class NeverGoesBack(OfValues):
     session."""
 
     name = "caches never go back"
+    needs = SomebodySays("sees")
 
     def said(
         self,
@@ -204,6 +251,7 @@ class FreshReads(OfValues):
     begins, `Say("reads", value)` when it has it."""
 
     name = "reads are fresh"
+    needs = SomebodySays("reads")
 
     def said(
         self,
@@ -228,8 +276,10 @@ class EventsSumUp(Property):
     no event is told twice in a row. With `always` each change of what it shows is told."""
 
     name = "events sum up"
+    needs = SomebodySays("sees")
     wants = frozenset({"said", "ended"})
-    memo: Any = ()  # of each actor: the last event, what it shows, whether that has changed
+    # of each actor: the last event, what it shows, whether that has changed, whether it has ended
+    memo: Any = ()
 
     def __init__(self, *, always: bool = False) -> None:
         self._always = always
@@ -238,21 +288,28 @@ class EventsSumUp(Property):
         told = {actor: tuple(rest) for actor, *rest in memo}
         wrong = None
         for fact in facts:
-            event, shown, changed = told.get(fact.actor, (None, None, False))
+            event, shown, changed, _ = told.get(fact.actor, (None, None, False, False))
             if fact.kind == "ended":
-                told.pop(fact.actor, None)
+                if told.pop(fact.actor, None) and _stays(fact, view):
+                    told[fact.actor] = (event, shown, changed, True)
             elif fact.what == "sees":
                 changed = changed or (shown is not None and shown != fact.outcome)
-                told[fact.actor] = (event, fact.outcome, changed)
+                told[fact.actor] = (event, fact.outcome, changed, False)
             elif fact.what == "event":
                 if event == fact.outcome:
                     wrong = wrong or f"{view.name(fact.actor)} tells of {event} twice"
-                told[fact.actor] = (fact.outcome, shown, changed)
+                told[fact.actor] = (fact.outcome, shown, changed, False)
         return tuple((actor, *told[actor]) for actor in sorted(told)), wrong
 
     def calm(self, memo: Any, view: View) -> str | None:
-        for actor, event, shown, changed in memo:
-            if not view.actors[actor][at.FRAMES] or shown is None:
+        return self._wrong(memo, view, _living(view))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, waiting(view))
+
+    def _wrong(self, memo: Any, view: View, those: Sequence[int]) -> str | None:
+        for actor, event, shown, changed, over in memo:
+            if shown is None or not (over or actor in those):
                 continue
             who = view.name(actor)
             if event is None and changed and self._always:
@@ -265,36 +322,41 @@ class EventsSumUp(Property):
 class CachesAddUp(Property):
     """What a cache has told so far adds up: a node is created before it changes or is deleted, and
     only if it is not there; none comes back as it was, or older. When nothing is under way it adds
-    up to what is below `path`, as far as `covers` says. A cache is whoever A has spawned; what
-    A itself takes over counts as well."""
+    up to what is below `path`, as far as `covers` says. A cache is whoever A has spawned, and what
+    A itself takes over counts as well; or A is one, if it has spawned nobody."""
 
     name = "caches add up"
+    needs = SomebodySays("cached")
     wants = frozenset({"said", "ended"})
-    memo: Any = ()  # by owner: what its cache has, and the newest it has ever told, by path
+    # by owner: what its cache has, the newest it has ever told, by path, and whether it has ended
+    memo: Any = ()
 
     def __init__(self, path: str, covers: Callable[[str], bool] = everything) -> None:
         self.path = path
         self._covers = covers
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        told = {owner: (dict(has), dict(newest)) for owner, has, newest in memo}
+        told = {owner: (dict(has), dict(newest), over) for owner, has, newest, over in memo}
         wrong = None
         for fact in facts:
             owner, _, cache = view.name(fact.actor).partition("'s ")
             if fact.kind == "ended" and cache:
                 told.pop(owner, None)
+            elif fact.kind == "ended" and owner in told:
+                over = _stays(fact, view) and not _lives_on(owner, view)
+                told[owner] = (*told[owner][:2], over)
             elif fact.what == "cached":
-                has, newest = told.setdefault(owner, ({}, {}))
-                found = self._wrong(fact.mark, has, newest)
+                has, newest, _ = told.setdefault(owner, ({}, {}, False))
+                found = self._takes_over(fact.mark, has, newest)
                 if found:
                     wrong = wrong or f"{view.name(fact.actor)} {found}"
         after = [
-            (owner, tuple(sorted(has.items())), tuple(sorted(newest.items())))
-            for owner, (has, newest) in sorted(told.items())
+            (owner, tuple(sorted(has.items())), tuple(sorted(newest.items())), over)
+            for owner, (has, newest, over) in sorted(told.items())
         ]
         return tuple(after), wrong
 
-    def _wrong(self, mark: Any, has: dict[str, int], newest: dict[str, int]) -> str | None:
+    def _takes_over(self, mark: Any, has: dict[str, int], newest: dict[str, int]) -> str | None:
         """What is wrong with what a cache tells, which it has from now on."""
         kind, path, zxid = mark.kind, mark.path, mark.zxid
         before = has.pop(path, None)
@@ -308,20 +370,39 @@ class CachesAddUp(Property):
         return None if zxid > last else f"goes back: {path} is {kind} as it was before"
 
     def calm(self, memo: Any, view: View) -> str | None:
-        has = {owner: dict(content) for owner, content, _ in memo}
+        return self._wrong(memo, view, _living(view))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        return self._wrong(memo, view, waiting(view))
+
+    def _wrong(self, memo: Any, view: View, those: Sequence[int]) -> str | None:
+        has = {owner: dict(content) for owner, content, _, _ in memo}
+        ended = {owner for owner, _, _, over in memo if over}
         nodes = view.tree.nodes.items()
         there = {path: entry.mzxid for path, entry in nodes if self._is_covered(path)}
         for actor, state in enumerate(view.actors):
             owner, _, cache = view.name(actor).partition("'s ")
-            if not state[at.FRAMES] or not cache:
+            if owner not in ended and not (actor in those and (cache or owner in has)):
                 continue
             shown = has.get(owner, {})
             for path in sorted(shown.keys() | there.keys()):
                 if shown.get(path) != there.get(path):
                     how = "has not seen what has become of" if path in shown else "lacks"
-                    return f"{owner}'s cache {how} {path}, and waits"
+                    return f"{owner}'s cache {how} {path}, and {_does(state)}"
         return None
 
     def _is_covered(self, path: str) -> bool:
         inside = path == self.path or path.startswith(f"{self.path}/")
         return inside and self._covers(path)
+
+
+def _lives_on(owner: str, view: View) -> bool:
+    """Whether somebody lives whom this one has spawned."""
+    spawned = range(len(view.everybody), len(view.actors))
+    return any(
+        view.actors[a][at.FRAMES] and view.name(a).startswith(f"{owner}'s ") for a in spawned
+    )
+
+
+def _does(actor: Any) -> str:
+    return "waits" if actor[at.FRAMES] else "has ended"

@@ -8,6 +8,7 @@ from typing import Any
 from .. import state as at
 from ..state import Fact
 from .base import Property, View
+from .goals import SomebodyIsGranted
 
 
 class CostsAtMost(Property):
@@ -18,6 +19,7 @@ class CostsAtMost(Property):
 
     name = "costs"
     wants = frozenset({"applied", "woke", "polled", "acquired", "ended"})
+    needs = SomebodyIsGranted()
     memo: Any = ()
 
     def __init__(
@@ -56,6 +58,7 @@ class NobodyIsOvertaken(Property):
     come first.)"""
 
     wants = frozenset({"applied", "acquired", "ended"})
+    needs = SomebodyIsGranted()
     memo: Any = ()
 
     def __init__(self, times: int = 1) -> None:

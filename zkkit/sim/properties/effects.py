@@ -11,7 +11,8 @@ from typing import Any
 
 from ...errors import OutcomeUnknown
 from ..state import Fact
-from .base import Property, View
+from .base import Property, Value, View, read
+from .goals import SomebodySays
 
 
 class NothingLost(Property):
@@ -54,11 +55,10 @@ class CountsOnce(Property):
 
     name = "counts once"
     wants = frozenset({"applied", "said"})
+    needs = SomebodySays("added")
     memo = (0, 0)
 
-    def __init__(
-        self, path: str, value: Callable[[bytes], int] = lambda data: int(data or b"0")
-    ) -> None:
+    def __init__(self, path: str, value: Value = lambda data: int(data or b"0")) -> None:
         self.path = path
         self._value = value
 
@@ -69,7 +69,7 @@ class CountsOnce(Property):
                 tried += fact.outcome if fact.what == "adds" else 0
                 worked += fact.outcome if fact.what == "added" else 0
         entry = view.tree.nodes.get(self.path)
-        shown = 0 if entry is None else self._value(entry.data)
+        shown = 0 if entry is None else read(self._value, self.path, entry.data)
         wrong = None
         if shown > tried:
             wrong = f"{self.path} shows {shown}, where only {tried} was to be added"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..state import Fact
 from .base import Property, View
+from .goals import SomebodyIsGranted, SomebodySays
 
 
 class LeadsAsItBelieves(Property):
@@ -17,6 +18,7 @@ class LeadsAsItBelieves(Property):
 
     name = "leaders believe what they were told"
     wants = frozenset({"said", "acquired", "released", "lapsed", "expired"})
+    needs = SomebodyIsGranted("somebody leads")
     memo: frozenset[tuple[int, str]] = frozenset()  # who was told, by session, and of which node
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
@@ -46,6 +48,7 @@ class ServesOnce(Property):
 
     name = "nobody serves twice at once"
     wants = frozenset({"said", "ended"})
+    needs = SomebodySays("serves")
     memo: frozenset[tuple[int, int]] = frozenset()  # who serves, by which actor
 
     def __init__(self, *, everywhere: bool = False) -> None:

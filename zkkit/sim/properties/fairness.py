@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..state import Fact
 from .base import Property
+from .goals import SomebodyIsGranted, SomebodySays
 
 
 class NobodyStarves(Property):
@@ -26,6 +27,7 @@ class NobodyStarves(Property):
     def __init__(self, *whom: str, word: str = "") -> None:
         self.whom = whom
         self.word = word
+        self.needs = SomebodySays(word) if word else SomebodyIsGranted()
 
     def serves(self, fact: Fact) -> bool:
         """Whether an actor is served with this fact."""

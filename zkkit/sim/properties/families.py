@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 
 from ...errors import ConnectionLost, CounterUsedUp, SessionLost, TimedOut
 from .barriers import NobodyIsKeptIn, NobodyIsLeftOutside, NobodyLeavesEarly, NobodyPassesEarly
-from .base import Property
+from .base import Property, View
 from .caches import (
     CachesAddUp,
     Converges,
     EventsSumUp,
+    MembersAreAlive,
     MembersAreCounted,
     MembersAreReal,
     NeverGoesBack,
@@ -24,10 +25,11 @@ from .caches import (
 )
 from .effects import CountsOnce
 from .elections import LeadsAsItBelieves
-from .goals import Drained, SomebodyIsGranted, SomebodySays, TogetherHold
+from .goals import Drained, Reached, SomebodyIsGranted, SomebodySays, TogetherHold
 from .locks import (
     AtMost,
     Fifo,
+    NobodySleepsBesideReaders,
     NobodyTakesAway,
     OnePlace,
     ReadersAndWriters,
@@ -39,9 +41,11 @@ from .locks import (
 from .queues import InOrder, NobodyWaitsBesideAnItem, NothingTakenTwice, NothingVanishes, items_of
 from .waiting import (
     EndsWell,
+    NobodyGoesRound,
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
     NoLostWakeup,
+    NoSleeper,
     NothingLeft,
     OneWokenPerRelease,
 )
@@ -64,10 +68,11 @@ def of_a_fair_lock(*, places: int = 1, fails: Errors = EXPLAINED) -> tuple[Prope
     return (*of_a_lock(places=places, fails=fails), Fifo(), OneWokenPerRelease())
 
 
-def of_leases(count: int, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
-    """What a semaphore with so many leases must hold to."""
+def of_leases(count: int, *, at_once: int = 1, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
+    """What a semaphore with so many leases must hold to. `at_once`: the most that one takes at a
+    time."""
     together = (TogetherHold(count, grants=True),) if count > 1 else ()
-    return (AtMost(count), *_of_holders(1, fails), *together)
+    return (AtMost(count), NoSleeper(count, at_once=at_once), *_of_holders(1, fails), *together)
 
 
 def of_readers_and_writers(
@@ -76,9 +81,14 @@ def of_readers_and_writers(
     """What a lock for readers and writers must hold to. `writes(path)` says whether the grant with
     this node is to write; by default its name says it, as Curator's do. `readers`: so many must be
     able to read together."""
-    first = ReadersAndWriters(writes) if writes else ReadersAndWriters()
+    which = (writes,) if writes else ()
     together = (TogetherHold(readers),) if readers > 1 else ()
-    return (first, *_of_holders(1, fails), *together)
+    return (
+        ReadersAndWriters(*which),
+        *_of_holders(1, fails),
+        NobodySleepsBesideReaders(*which),
+        *together,
+    )
 
 
 def of_an_election(*, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
@@ -115,13 +125,19 @@ def of_a_barrier(
     """What a barrier must hold to at which `count` must arrive; 1: one actor opens it. Scripts say
     `Say("arrives")` (the opener: before it opens it) and `Say("passes")`. `path`: the node that
     keeps it closed, if there is one; when it is gone nobody may wait."""
-    stays: Property = NobodyIsLeftOutside(count)
-    if path:
-        stays = NobodyWaitsWhile(
-            lambda view: None if path in view.tree.nodes else f"{path} is gone",
-            "nobody waits at an open barrier",
-        )
-    return (NobodyPassesEarly(count), stays, EndsWell(*fails), SomebodySays("passes"))
+
+    def opened(view: View) -> str | None:
+        return None if path in view.tree.nodes else f"{path} is gone"
+
+    gate = NobodyWaitsWhile(opened, "nobody waits at an open barrier")
+    return (
+        NobodyPassesEarly(count),
+        *((gate,) if path else ()),
+        *((NobodyIsLeftOutside(count),) if count == 1 or not path else ()),
+        NobodyGoesRound(),
+        EndsWell(*fails),
+        SomebodySays("passes"),
+    )
 
 
 def of_a_double_barrier(
@@ -134,6 +150,7 @@ def of_a_double_barrier(
         NobodyLeavesEarly(count, which=which),
         NobodyIsLeftOutside(count, which=which),
         NobodyIsKeptIn(count, which=which),
+        NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("passes" + which),
         SomebodySays("left" + which),
@@ -175,6 +192,7 @@ def of_a_queue(
         NothingTakenTwice(redelivers=redelivers),
         *order,
         NobodyWaitsBesideAnItem(found, redelivers=redelivers),
+        NobodyGoesRound(),
         EndsWell(*fails),
         *goals,
     )
@@ -195,6 +213,7 @@ def of_a_cache(
         Converges(path, value),
         NeverGoesBack(path, value),
         EventsSumUp(always=events),
+        NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("sees"),
         *heard,
@@ -206,15 +225,28 @@ def of_a_cached_tree(
 ) -> tuple[Property, ...]:
     """What a cache of many nodes must hold to: of `path` and what is below it, as far as `covers`
     says. It says `Mark("cached", path, mzxid, kind)`: created, changed or deleted."""
-    return (CachesAddUp(path, covers), EndsWell(*fails), SomebodySays("cached"))
+    told = SomebodySays("cached")
+    return (CachesAddUp(path, covers), NobodyGoesRound(), EndsWell(*fails), told)
 
 
 def of_a_group(path: str, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
-    """What a group must hold to whose members are the children of `path`. Scripts say
-    `Say("members", count)`: how many it shows now; members say `Mark("entered", path, czxid)`."""
-    left = NothingLeft(while_holding=False)
-    goal = SomebodySays("members")
-    return (MembersAreCounted(path), MembersAreReal(), left, EndsWell(*fails), goal)
+    """What a group must hold to whose members are the children of `path`; there must be some.
+    Scripts say `Say("members", count)`: how many it shows now; members may say
+    `Mark("entered", path, czxid)`."""
+
+    def joined(view: View) -> bool:
+        return path in view.tree.nodes and bool(view.tree.nodes[path].children)
+
+    return (
+        MembersAreCounted(path),
+        MembersAreReal(path),
+        MembersAreAlive(path),
+        NothingLeft(while_holding=False),
+        NobodyGoesRound(),
+        EndsWell(*fails),
+        SomebodySays("members"),
+        Reached("somebody is a member", joined, "applied"),
+    )
 
 
 FAMILIES: dict[str, Callable[..., tuple[Property, ...]]] = {

@@ -1,7 +1,8 @@
 """Goals: what must be reachable, so that nothing holds only because nothing happens.
 
 A goal is met by one event somewhere in an exploration. If all is explored and a goal was never met,
-the verdict is called vacuous: nothing is wrong, and nothing was done.
+the verdict is called vacuous: nothing is wrong, and nothing was done. Families have goals; and a
+property that is about something which somebody must do `needs` one, which is then asked for, too.
 """
 
 from __future__ import annotations
@@ -142,3 +143,17 @@ class Reached(Goal):
 
     def met(self, facts: Sequence[Fact], view: View) -> bool:
         return bool(self._check(view))
+
+
+def needed(asked: Sequence[Property]) -> list[Goal]:
+    """The goals that these properties need and that are not asked for."""
+    known = {_meaning(each) for each in asked if isinstance(each, Goal)}
+    missing = {
+        _meaning(each.needs): each.needs for each in reversed(asked) if each.needs is not None
+    }
+    return [goal for meaning, goal in reversed(missing.items()) if meaning not in known]
+
+
+def _meaning(goal: Goal) -> tuple[type[Goal], str]:
+    """What is to be reached, whatever it is called."""
+    return type(goal), getattr(goal, "word", "")

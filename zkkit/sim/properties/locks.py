@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...paths import split
-from ..state import ID, LAGS, LIFE, Fact, Grant
+from ...paths import join, split
+from ..state import DOES, ID, LAGS, LIFE, Fact, Grant
 from .base import OfFacts, Property, View, in_number, in_words
+from .goals import SomebodyIsGranted
+from .waiting import how_it_waits, waiting
+
+_GRANTED = SomebodyIsGranted()
 
 
 class AtMost(Property):
@@ -19,6 +23,7 @@ class AtMost(Property):
     still has its node."""
 
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def __init__(self, count: int, name: str = "", who: str = "holders") -> None:
         self.count = count
@@ -89,6 +94,7 @@ class ReadersAndWriters(Property):
 
     name = "no writer with anyone"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def __init__(self, writes: Callable[[str], bool] = _is_writer) -> None:
         self._writes = writes
@@ -109,11 +115,38 @@ class ReadersAndWriters(Property):
         return memo, None
 
 
+class NobodySleepsBesideReaders(Property):
+    """No reader that watches is left to its clock while nobody writes or wants to: no writer's node
+    is in the directory where others read. (Who watches nothing polls, and is not accused.)"""
+
+    name = "nobody sleeps beside readers"
+
+    def __init__(self, writes: Callable[[str], bool] = _is_writer) -> None:
+        self._writes = writes
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        holders = {grant.actor for grant in view.grants}
+        timed = [a for a in waiting(view) if view.actors[a][DOES] == "pause" and a not in holders]
+        if not timed:
+            return None
+        for directory, grants in _by_directory(view.real_grants()).items():
+            nodes = [join(directory, name) for name in view.tree.nodes[directory].children]
+            if any(self._writes(node) for node in nodes):
+                continue
+            held = {grant.path for grant in grants}
+            owners = {view.tree.nodes[node].owner for node in nodes if node not in held}
+            for a in timed:
+                if view.sessions[view.home(a)][ID] in owners:
+                    return f"{how_it_waits(view, a)} where others read and nobody wants to write"
+        return None
+
+
 class Fifo(Property):
     """Grants come in the order in which the nodes were created."""
 
     name = "first in, first out"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
     memo = ()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
@@ -136,6 +169,7 @@ class RealGrants(OfFacts):
 
     name = "grants are real"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def wrong(self, fact: Fact, view: View) -> str | None:
         why = why_not_real(view, fact.actor, fact.what, fact.outcome)
@@ -164,6 +198,7 @@ class OnePlace(Property):
 
     name = "all hold in one place"
     wants = frozenset({"acquired"})
+    needs = _GRANTED
 
     def __init__(self, places: int = 1) -> None:
         self.places = places
@@ -184,6 +219,7 @@ class WorksWhileItHolds(Property):
 
     name = "work is done by holders"
     wants = frozenset({"worked", "lapsed", "ended"})
+    needs = _GRANTED
     memo: frozenset[int] = frozenset()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
@@ -206,6 +242,7 @@ class NobodyTakesAway(OfFacts):
 
     name = "nobody takes away what others hold"
     wants = frozenset({"deleted"})
+    needs = _GRANTED
 
     def wrong(self, fact: Fact, view: View) -> str | None:
         for grant in view.grants:

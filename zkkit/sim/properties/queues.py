@@ -14,20 +14,21 @@ from typing import Any, TypeAlias
 from ...paths import join
 from .. import state as at
 from ..state import Fact
-from .base import Property, View, in_words
+from .base import Property, Value, View, in_words, read
+from .goals import SomebodySays
 from .waiting import how_it_waits, waiting
 
 Found: TypeAlias = Callable[[View], frozenset[int]]
 """Which items are in the queue."""
 
 
-def items_of(path: str, item: Callable[[bytes], int]) -> Found:
+def items_of(path: str, item: Value) -> Found:
     """Items are the children of `path`, each with its number in its data."""
 
     def found(view: View) -> frozenset[int]:
         nodes = view.tree.nodes
-        names = nodes[path].children if path in nodes else ()
-        return frozenset(item(nodes[join(path, name)].data) for name in names)
+        paths = [join(path, name) for name in nodes[path].children] if path in nodes else []
+        return frozenset(read(item, each, nodes[each].data) for each in paths)
 
     return found
 
@@ -43,10 +44,11 @@ def _is_gone(view: View, actor: int) -> bool:
 
 class NothingVanishes(Property):
     """What was put is taken, or is still there when all is quiet. Where nothing is redelivered, a
-    taker that fails or crashes may lose the item in its hands; where it is, an item is there until
-    it is done. A lost reply is no excuse: one can find out."""
+    taker that fails or crashes may lose the item in its hands, once a fault has happened; where it
+    is, an item is there until it is done. A lost reply is no excuse: one can find out."""
 
     name = "nothing vanishes"
+    needs = SomebodySays("took")
     wants = frozenset({"said", "ended"})
     # items known to be put, and taken (or done); who tries to take; how many attempts were struck
     memo: Any = (frozenset(), frozenset(), frozenset(), 0)
@@ -70,7 +72,7 @@ class NothingVanishes(Property):
                 if fact.what == self._safe:
                     safe = safe | {fact.outcome}
             elif fact.actor in trying and fact.kind == "ended":
-                trying, struck = trying - who, struck + (fact.what is not None)
+                trying, struck = trying - who, struck + (fact.what is not None and view.struck)
         if self._redelivers:
             trying, struck = frozenset(), 0
         return (put, safe, trying, struck), None
@@ -152,6 +154,7 @@ class NothingTakenTwice(OfTakers):
     taken again when its taker was struck, or has given it back."""
 
     name = "nothing is taken twice"
+    needs = SomebodySays("took")
 
     def took(
         self,
@@ -195,6 +198,7 @@ class InOrder(Property):
     take, are passed over."""
 
     name = "first put, first taken"
+    needs = SomebodySays("took")
     wants = frozenset({"said", "ended"})
     # items known to be put; pairs (earlier, later); items that somebody has; who tries to take
     memo: Any = (frozenset(), frozenset(), frozenset(), frozenset())

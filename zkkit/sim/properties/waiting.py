@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import Cancelled
+from ...errors import Cancelled, ConnectionLost, SessionLost, TimedOut
 from ...steps import FireKind
 from .. import state as at
 from ..state import Fact
@@ -23,8 +23,21 @@ class NoLostWakeup(Property):
                 return f"{view.name(number)} waits for ever"
         return None
 
-    def for_ever(self, memo: Any, who: str) -> str | None:
-        return f"{who}: nothing can happen any more that would end it"
+    def for_ever(self, memo: Any, who: str, *, polls: bool) -> str | None:
+        return f"{who}: {_NO_END}"
+
+
+class NobodyGoesRound(Property):
+    """Nobody asks again and again, without a pause, while nothing can change. Where waiting for
+    ever may be right, so is looking again from time to time."""
+
+    name = "nobody goes round for ever"
+
+    def for_ever(self, memo: Any, who: str, *, polls: bool) -> str | None:
+        return None if polls else f"{who}: {_NO_END}"
+
+
+_NO_END = "nothing can happen any more that would end it"
 
 
 def watched(view: View, actor: int) -> list[str]:
@@ -91,17 +104,28 @@ class NobodySleepsBesideAFreeLock(Property):
 
 class NoSleeper(Property):
     """When nothing is under way nobody waits, not even for its clock, while fewer than `count`
-    hold. (Whoever watches nothing polls, and is not accused.)"""
+    hold. (Whoever watches nothing polls, and is not accused. What its holder's own clock has ended
+    is taken until its node is gone.) Where somebody takes several `at_once` it waits until so many
+    are free, and may have some of them by then."""
 
     name = "nobody sleeps beside a free lease"
+    wants = frozenset({"lapsed"})
+    memo: frozenset[str] = frozenset()  # what was taken when its holder's clock ended it
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, at_once: int = 1) -> None:
         self.count = count
+        self._enough = count - at_once
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        return memo | {fact.what for fact in facts if fact.kind == "lapsed"}, None
 
     def idle(self, memo: Any, view: View) -> str | None:
         those = waiting(view)
-        held = len(view.real_grants())
-        if those and held < self.count:
+        if not those:
+            return None
+        grants = view.real_grants()
+        held = len(grants) + len(memo & view.tree.nodes.keys() - {grant.path for grant in grants})
+        if held <= self._enough:
             return f"{view.name(those[0])} waits while {held} of {self.count} are taken"
         return None
 
@@ -153,16 +177,42 @@ class NothingLeft(OfFacts):
         return None
 
 
-class EndsWell(OfFacts):
-    """No actor ends with an error, except one that a fault explains."""
+class EndsWell(Property):
+    """No actor ends with an error, except one that a fault explains. That it lost its connection or
+    its session, was cancelled or ran out of time is no excuse before a fault has happened: but
+    whoever was woken by its clock may have run out of time, and to whom nobody comes back (the
+    spawned) may be stopped."""
 
     name = "nobody fails"
-    wants = frozenset({"ended"})
+    wants = frozenset({"ended", "polled"})
+    memo: frozenset[int] = frozenset()  # whom their clocks have woken
 
     def __init__(self, *allowed: type[BaseException]) -> None:
         self.allowed: tuple[type[BaseException], ...] = (Cancelled, *allowed)
 
-    def wrong(self, fact: Fact, view: View) -> str | None:
-        if fact.what is None or isinstance(fact.what, self.allowed):
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        wrong = None
+        for fact in facts:
+            if fact.kind == "polled" and not view.struck:
+                memo = memo | {fact.actor}
+            elif fact.kind == "ended":
+                wrong = wrong or self._wrong(fact, memo, view)
+                memo = memo - {fact.actor}
+        return memo, wrong
+
+    def _wrong(self, fact: Fact, polled: frozenset[int], view: View) -> str | None:
+        error = fact.what
+        if error is None:
             return None
-        return f"{view.name(fact.actor)} fails with {fact.what!r}"
+        fails = f"{view.name(fact.actor)} fails with {error!r}"
+        if not isinstance(error, self.allowed):
+            return fails
+        if view.struck or not isinstance(error, _STRUCK):
+            return None
+        timed = isinstance(error, TimedOut) and fact.actor in polled
+        stopped = not isinstance(error, TimedOut) and fact.actor not in view.everybody
+        return None if timed or stopped else f"{fails} before any fault has happened"
+
+
+_STRUCK = (Cancelled, ConnectionLost, SessionLost, TimedOut)
+"""What befalls nobody by itself."""
