@@ -29,7 +29,7 @@ from zkkit.chaos.diary import Diary
 from zkkit.chaos.gates import GateKeeper, Passenger
 from zkkit.chaos.ground import AttemptCancelled, Ground, drive, settled
 from zkkit.chaos.meetings import MeetingMember
-from zkkit.chaos.scene import KINDS, LONG, QUICK, locks_to_take
+from zkkit.chaos.scene import KINDS, LONG, QUICK, QUICK_KINDS, locks_to_take
 from zkkit.chaos.selecting import ElectedActor
 from zkkit.chaos.trees import WATCHER, Gardener, StormCaches, converge
 from zkkit.chaos.watching import StormWatches, TreeWatcher
@@ -92,9 +92,11 @@ async def _live(order: Order, ground: Ground) -> None:
     watches = StormWatches(session, diary)
     watcher = actor(TreeWatcher, "watcher")
     watched = ground.start(watcher.live(session))
-    lives = [actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in KINDS]
+    lives = [
+        actor(StormActor, kind).live(locks_to_take(session, QUICK, [kind])) for kind in QUICK_KINDS
+    ]
     for number in range(_LONG_ACTORS):
-        lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG)))
+        lives.append(actor(StormActor, f"long-{number}").live(locks_to_take(session, LONG, KINDS)))
     lives.append(actor(ElectedActor, "selector").be_elected(session))
     lives += [actor(CountingActor, name).live(one) for name, one in ways_to_add(session).items()]
     lives.append(actor(Gardener, "gardener").live(session))

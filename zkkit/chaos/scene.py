@@ -2,7 +2,8 @@
 is one of them here: to lead is to hold. Beside them lie counters, a tree, gates and meetings.
 
 Every kind of lock is there twice: in one place it is taken for milliseconds, by many, and in the
-other for seconds, so that faults find somebody who holds it. (A selector is there once, for both.)
+other for seconds, so that faults find somebody who holds it. (A selector is there once, for both;
+the locks of which herds come, and the one in kazoo's layout, are taken for milliseconds only.)
 A MultiLock takes two paths that others take one at a time.
 """
 
@@ -13,7 +14,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from zkkit import (
+    ChildrenWatchLock,
     HerdElection,
+    HerdLock,
+    HerdReadWriteLock,
     LeaderLatch,
     Lock,
     MultiLock,
@@ -48,7 +52,13 @@ SELECTOR = f"{ROOT}/selector"
 QUICK, LONG = "quick", "long"
 PLACES = (QUICK, LONG)
 KINDS = ("reentrant", "lock", "read", "write", "semaphore", "multi", "latch", "herd-election")
-LOCKS = (*(f"{place}/{kind}" for place in PLACES for kind in KINDS), "selector")
+HERDS = ("herd", "children-watch", "herd-read", "herd-write")
+QUICK_KINDS = (*KINDS, *HERDS, "kazoo-lock")
+LOCKS = (
+    *(f"{QUICK}/{kind}" for kind in QUICK_KINDS),
+    *(f"{LONG}/{kind}" for kind in KINDS),
+    "selector",
+)
 
 DEEDS = ("reentry", "downgrade", "cancel", "next_run")
 """What actors do beside acquiring and releasing. Threads cannot be cancelled."""
@@ -61,6 +71,7 @@ FENCED = (
         for place in PLACES
         for name in ("reentrant", "lock", "rw", "latch")
     ),
+    *(f"{ROOT}/{QUICK}/{name}" for name in ("children-watch", "herd-rw", "kazoo-lock")),
     SELECTOR,
 )
 """The paths whose holds have a token."""
@@ -75,6 +86,7 @@ DIRECTORIES = frozenset(
     + [COUNTER, SHARED_COUNT, NUMBERS, *RECEIPTS]
     + [f"{ROOT}/{place}" for place in PLACES]
     + [f"{ROOT}/{place}/herd-election" for place in PLACES]
+    + [f"{ROOT}/{QUICK}/herd"]
     + [*FENCED, *LIMITS]
     + [
         f"{ROOT}/{place}/{name}/{below}"
@@ -109,7 +121,7 @@ class LockToTake(NamedTuple):
             return [(p, EXCLUSIVE, token) for p, token in zip(paths, hold.token, strict=True)]
         if isinstance(self.lock, Semaphore):
             return [(self.lock.path, LEASE, None)]
-        return [(self.lock.path, SHARED if self.name.endswith("/read") else EXCLUSIVE, hold.token)]
+        return [(self.lock.path, SHARED if self.name.endswith("read") else EXCLUSIVE, hold.token)]
 
 
 def session_of(hold: Any) -> str:
@@ -118,8 +130,8 @@ def session_of(hold: Any) -> str:
     return f"{first.session_id:#x}"
 
 
-def locks_to_take(session: Any, place: str, kinds: Sequence[str] = KINDS) -> list[LockToTake]:
-    """The locks of a place, for one actor."""
+def locks_to_take(session: Any, place: str, kinds: Sequence[str]) -> list[LockToTake]:
+    """Locks of these kinds in a place, for one actor."""
     return [_lock(session, place, kind) for kind in kinds]
 
 
@@ -130,6 +142,16 @@ def _lock(session: Any, place: str, kind: str) -> LockToTake:
             return LockToTake(name, ReentrantLock(session, f"{parent}/reentrant"), True)
         case "lock":
             return LockToTake(name, Lock(session, f"{parent}/lock"))
+        case "kazoo-lock":
+            return LockToTake(name, Lock(session, f"{parent}/kazoo-lock", layout="kazoo"))
+        case "children-watch":
+            return LockToTake(name, ChildrenWatchLock(session, f"{parent}/children-watch"))
+        case "herd":
+            return LockToTake(name, HerdLock(session, f"{parent}/herd"), guards=False)
+        case "herd-read":
+            return LockToTake(name, HerdReadWriteLock(session, f"{parent}/herd-rw").read)
+        case "herd-write":
+            return LockToTake(name, HerdReadWriteLock(session, f"{parent}/herd-rw").write)
         case "semaphore":
             path = f"{parent}/semaphore"
             return LockToTake(name, Semaphore(session, path, LIMITS[path]))
