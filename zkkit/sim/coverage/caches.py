@@ -17,6 +17,13 @@ from .cast import LOST, Begin, Cast, Life
 # --- lives ----------------------------------------------------------------------------------
 
 
+class CacheOfOldServers(Cache[SimSession]):
+    """A cache where the servers have no persistent watches."""
+
+    def _live(self) -> Script[None]:
+        return self._follow_each()
+
+
 def caching(make: Callable[[SimSession], Any]) -> Life:
     """Starts the cache that is made of its session, lets it follow, closes it."""
 
@@ -82,6 +89,7 @@ _ROOT = of_a_cached_tree("/l", lambda path: path == "/l", fails=LOST)
 _CHILDREN = of_a_cached_tree("/l", lambda path: path.count("/") == 2, fails=LOST)
 
 _CACHE = caching(lambda s: Cache(s, "/l"))
+_EACH = caching(lambda s: CacheOfOldServers(s, "/l"))
 _SINGLE = caching(lambda s: Cache(s, "/l", single=True))
 _TREE_CACHE = caching(lambda s: TreeCache(s, "/l"))
 _NODE_CACHE = caching(lambda s: NodeCache(s, "/l"))
@@ -92,6 +100,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
         Cast("Cache, a child comes and goes", (_CACHE, _CHILD), _TREE),
         Cast("Cache, a child is made anew", (_CACHE, _AGAIN), _TREE, ("/l", "/l/a")),
         Cast("Cache, a branch comes and goes", (_CACHE, _DEEP), _TREE),
+        Cast("Cache, by watches on each node", (_EACH, _CHILD), _TREE),
         Cast("Cache of a single node", (_SINGLE, _NODE), _ROOT),
         Cast("TreeCache, a child comes and goes", (_TREE_CACHE, _CHILD), _TREE),
         Cast("TreeCache, a child is made anew", (_TREE_CACHE, _AGAIN), _TREE, ("/l", "/l/a")),
