@@ -16,7 +16,8 @@ class Work(Step[None]):
 @dataclass(frozen=True, slots=True)
 class Say(Step[None]):
     """Something that a property should know and only the script can tell, such as `Say("arrives")`
-    or `Say("added", 1)`. Where no amount is said it counts as 0. Only in the simulator."""
+    or `Say("added", 1)`. Where no amount is said it counts as 0; one that is no number is a
+    TypeError. Only in the simulator."""
 
     what: str
     amount: int | None = None
