@@ -251,7 +251,7 @@ def test_a_malformed_step_after_a_reply(session: zkkit.Session) -> None:
         yield from Create("/never", acl=(1,))  # type: ignore[arg-type]
 
     before = session.session_id
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValueError, match="acl must be a list of Acl"):
         session.run(script(), timeout=2.0)
     assert session.exists("/") is not None
     assert session.session_id == before

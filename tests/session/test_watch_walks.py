@@ -109,6 +109,7 @@ class Cable:
 
     last_xid = 0
     outgoing = b""
+    left = False
 
     def __init__(self) -> None:
         self.link = self
