@@ -51,11 +51,14 @@ def trusts_its_session() -> Script[None]:
     yield from ()
 
 
+ASLEEP = "nobody sleeps beside a free lease"
+
+
 @pytest.mark.parametrize(
     ("where", "twin", "fault", "breaks"),
     [
-        ((Attempt, "_at_once"), keeps_them, "", "nobody sleeps beside a free lease"),
-        ((Attempt, "_withdraw_leases"), forgets_them, "cancel", "nobody sleeps beside a free lease"),
+        ((Attempt, "_at_once"), keeps_them, "", ASLEEP),
+        ((Attempt, "_withdraw_leases"), forgets_them, "cancel", ASLEEP),
         ((leases, "SessionId"), trusts_its_session, "expire", "nobody fails"),
     ],
     ids=["keeps them", "forgets them", "trusts its session"],
