@@ -28,9 +28,8 @@ from ..line import Line, first_in_line
 from ..shared import create_protected, saw_it_go, withdraw
 from .hold import Hold
 from .layouts import KAZOO, layout_named
-from .leases import Pool
+from .leases import Pool, take_leases
 from .owned import OwnedLock
-from .semaphore import take_leases
 
 
 class Lock(OwnedLock[S]):
