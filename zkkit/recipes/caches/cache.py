@@ -41,9 +41,9 @@ from collections.abc import Iterable
 
 from ...errors import Unimplemented
 from ...scripting import S
-from ...steps import Children, Data, FireKind, Get, Script, Sync, Watch
+from ...steps import Children, Data, FireKind, Get, Script, Sync, Together, Watch
 from ..arguments import check_flag
-from ..shared import answer, read_all
+from ..shared import until_answered
 from .base import CacheBase
 from .content import EventKind, Storage
 from .reading import below, is_cut_off, next_fires, read_many
@@ -71,10 +71,11 @@ class Cache(CacheBase[S]):
 
     def _live(self) -> Script[None]:
         # First the watch: what happens from now on is heard of, and read after the tree.
-        _, watched = yield from read_all(Sync(self.path), Watch(self.path, not self._single))
-        if isinstance(watched, Unimplemented):
+        watch = Together(Sync(self.path), Watch(self.path, not self._single))
+        try:
+            yield from until_answered(watch)
+        except Unimplemented:
             yield from self._follow_each()
-        answer(watched)
         while True:
             yield from self._read_tree()
             yield from self._say_once(EventKind.INITIALIZED)
