@@ -51,7 +51,10 @@ from .tree_cache import WatchesEach
 
 
 class Cache(CacheBase[S]):
-    """A tree of nodes, or with `single` one node, followed by one persistent watch."""
+    """A tree of nodes, or with `single` one node, followed by one persistent watch.
+
+    Raises ValueError if an option makes no sense.
+    """
 
     def __init__(
         self,

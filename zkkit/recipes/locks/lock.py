@@ -33,7 +33,10 @@ from .owned import OwnedLock
 
 
 class Lock(OwnedLock[S]):
-    """A fair lock across processes; whoever has the hold may release it."""
+    """A fair lock across processes; whoever has the hold may release it.
+
+    Raises ValueError if there is no such layout, or `node_data` is not bytes.
+    """
 
     owner_only: ClassVar[bool] = False
 
@@ -76,5 +79,6 @@ class Lock(OwnedLock[S]):
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of the nodes that hold the lock or are next to, the holder's first."""
+        """The paths of the nodes that hold the lock or are next to, the holder's first. Raises as
+        `ReentrantLock.participants`."""
         return (self._line or self._pool.leases).participants()

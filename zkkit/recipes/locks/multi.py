@@ -58,13 +58,14 @@ class MultiHold(Returnable[S]):
         return all(hold.valid for hold in self.holds)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call back when the first of them is lost (for each of them, if all are)."""
+        """Call back when the first of them is lost (for each of them, if all are). Raises as
+        `Hold.on_lost`."""
         for hold in self.holds:
             hold.on_lost(callback)
 
     @script
     def check(self) -> Script[bool]:
-        """Ask the server: are all our lock nodes still there?"""
+        """Ask the server: are all our lock nodes still there? Raises as `Hold.check`."""
         for hold in self.holds:
             if not (yield from hold.check.of()):
                 return False
@@ -72,7 +73,8 @@ class MultiHold(Returnable[S]):
 
     @script
     def release(self) -> Script[None]:
-        """Release all of these holds, the last acquired first."""
+        """Release all of these holds, the last acquired first. Raises NotOwner if they were
+        released already; or the first error that this meets, when all have been tried."""
         yield from self._recipe.release_hold(self)
 
     @script
@@ -132,7 +134,8 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
     ) -> Script[MultiHold[S] | None]:
         """Acquire all; None, and none of them, if one is not to be had (in time).
 
-        Raises what acquiring one of them raises; then none of them is held.
+        Raises what acquiring one of them raises; then none of them is held. ValueError if
+        `blocking` is neither True nor False.
         """
         check_blocking(blocking)
         return self._acquire(blocking)

@@ -58,7 +58,11 @@ KIND = CURATOR.exclusive
 
 
 class ReentrantLock(OwnedLock[S]):
-    """A fair lock across processes that its owner may acquire again (InterProcessMutex)."""
+    """A fair lock across processes that its owner may acquire again (InterProcessMutex).
+
+    Raises ValueError if `rule` cannot be called, `persistent` is neither True nor False, or
+    `node_data` is not bytes.
+    """
 
     reentrant: ClassVar[bool] = True
 
@@ -117,11 +121,16 @@ class ReentrantLock(OwnedLock[S]):
         """Call back when somebody asks for the lock, until the next release.
 
         Say it before acquiring (the node is then created empty, so that only a request shows in
-        it), or while holding.
+        it), or while holding. Raises ValueError if `callback` cannot be called, or would have to be
+        awaited.
         """
         return self._revocation.begin(callback)
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all contenders, the holder's first."""
+        """The paths of all contenders, the holder's first.
+
+        Raises SessionLost if the session is lost before the answer comes, and what the servers
+        refuse (NoAuth).
+        """
         return self._line.participants()

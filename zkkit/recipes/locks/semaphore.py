@@ -68,7 +68,8 @@ class Leases(Returnable[S]):
 
     @script
     def release(self) -> Script[None]:
-        """Return all that have not been returned yet."""
+        """Return all that have not been returned yet. Raises the first error that this meets
+        (NoAuth, ...), when all have been tried."""
         yield from self.give_back()
 
     def give_back(self) -> Script[None]:
@@ -78,7 +79,8 @@ class Leases(Returnable[S]):
 class Semaphore(OwnedLock[S]):
     """Up to `limit` leases across processes.
 
-    Raises ValueError if the limit is neither a number from 1 nor a SharedCount of this session.
+    Raises ValueError if the limit is neither a number from 1 nor a SharedCount of this session, or
+    `node_data` is not bytes.
     """
 
     owner_only: ClassVar[bool] = False
@@ -146,5 +148,6 @@ class Semaphore(OwnedLock[S]):
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all leases, the oldest first; the last ones may not be granted yet."""
+        """The paths of all leases, the oldest first; the last ones may not be granted yet. Raises
+        as `ReentrantLock.participants`."""
         return self._pool.leases.participants()
