@@ -275,7 +275,7 @@ class Engine:
             tell()
 
     def _give_back(self, run: Run) -> None:
-        """A result nobody took."""
+        """Give back a result that nobody took."""
         undo = run.result.give_back if isinstance(run.result, Returnable) else run.undo
         if undo is not None and run.error is None and run.claim() and self.closed is None:
             self._enter(Run(undo(), run.actor, run.recipe))

@@ -113,7 +113,7 @@ class Cache(CacheBase[S]):
         return {path: node for path, node in seen.items() if node is not None}
 
     def _follow_each(self) -> Script[None]:
-        """Without persistent watches: one for each node."""
+        """Where there are no persistent watches, watch each node."""
         each = WatchesEach(self, max_depth=0 if self._single else None)
         while True:
             yield from each.read_tree()

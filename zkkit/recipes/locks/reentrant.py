@@ -16,11 +16,15 @@
 
 Guarantees: at every zxid at most one session has been told that its node is first and still has
 it; grants in the order of creation; at most one waiter woken per release; a lost reply, a cancel,
-a deadline or a crash leaves neither a second contender nor an orphan. Not guaranteed: that a
-holder paused for longer than its session timeout notices before it acts. That is what
-`hold.valid`, `hold.token` and `hold.transaction` are for. Nor that one whose node somebody else
-deletes by hand notices: neither a holder, nor a waiter who is next in line, and is let in by
-step 3. `hold.check` and `hold.transaction` tell, and the next holder's token is greater.
+a deadline or a crash leaves neither a second contender nor an orphan.
+
+Not guaranteed: a holder that was paused for longer than its session timeout may act before it
+notices that it has lost the lock. `hold.valid`, `hold.token` and `hold.transaction` are for that.
+
+Nobody should delete a lock's node by hand, for its owner is not told. A holder goes on, while the
+next one is let in. A waiter who is next in line may be let in by step 3, and has no node then. Both
+can find out: `hold.check` asks the server, `hold.transaction` is refused, and the token of whoever
+holds next is greater.
 
 Timeout: our node is removed, the call gives None. Connection loss: outlived; the queue is read
 again after the reconnect. Expiry while waiting: begun again with a new node, as the retry policy

@@ -80,7 +80,7 @@ class State(NamedTuple):
     heard: int
     """How long ago the ruling leader heard of the session, or EXPIRED."""
     server: str
-    """To which the client is connected, or connects: leader, follower, or "" (none)."""
+    """The server to which the client is connected, or connects: leader, follower, or "" (none)."""
     deposed: bool
     """Whether the leader of that server has been deposed."""
     pinged: int
@@ -88,9 +88,9 @@ class State(NamedTuple):
     noted: bool
     """Whether the follower's touch table has the session."""
     up: tuple[str, ...]
-    """Under way from the follower to its leader, the oldest first."""
+    """What is under way from the follower to its leader, the oldest first."""
     down: tuple[str, ...]
-    """Under way from the leader to the follower."""
+    """What is under way from the leader to the follower."""
     request: str
     """What the client waits for: connect, ping, sync, write, or "" (nothing)."""
     place: str
