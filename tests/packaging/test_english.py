@@ -43,7 +43,7 @@ def has_no_verb(text: str) -> bool:
     """Whether a docstring surely is no sentence: it begins with a preposition, and nothing in it
     can be a verb; or it is nothing but a clause of time."""
     rest = PREPOSITION.match(text)
-    return bool(rest and not VERB.search(text, rest.end()) or UNTIL.match(text))
+    return bool((rest and not VERB.search(text, rest.end())) or UNTIL.match(text))
 
 
 def test_docstrings_have_verbs() -> None:

@@ -73,7 +73,7 @@ class Tenure(Returnable[S]):
         Raises NotHeld if it is not, MultiFailed if one of `ops` was refused, Unsupported where the
         node has a fixed name, ConnectionLost if it is unknown whether they were applied.
         """
-        return guarded([self], ops)
+        return while_held([self], ops)
 
     def guard(self) -> Check:
         """What a transaction must check; Unsupported where there is no such thing."""
@@ -103,7 +103,7 @@ def still_held(tenure: Tenure[Any], *, watch: bool = False) -> StillHeld:
     return StillHeld(tenure.session_id, tenure.path, tenure.czxid, watch)
 
 
-def guarded(
+def while_held(
     tenures: Sequence[Tenure[Any]], ops: Sequence[MultiOp]
 ) -> Script[tuple[str | Stat | None, ...]]:
     """Apply `ops` only if all these nodes are still there."""

@@ -96,7 +96,7 @@ class Mover:
         self.last: Any = None  # where it stood when it ended
 
 
-class _Followed:
+class _TrailKeeper:
     """A host that keeps the steps of its scripts, for whoever tells a story."""
 
     def __init__(self, actors: Actors, trail: list[Stride]) -> None:
@@ -273,7 +273,7 @@ class Actors:
 
     def follow(self, trail: list[Stride] | None) -> None:
         """Add every step of a script to this, while a story is told; None: no more."""
-        self._host = self if trail is None else _Followed(self, trail)
+        self._host = self if trail is None else _TrailKeeper(self, trail)
 
     # --- running their scripts --------------------------------------------------------------------
 

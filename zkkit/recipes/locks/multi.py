@@ -26,7 +26,7 @@ from ...scripting import (
 from ...steps import Actor, MultiOp, Recall, Remember, Script, Stat
 from ..arguments import check_blocking
 from ..shared import all_of
-from ..tenure import guarded, still_held
+from ..tenure import still_held, while_held
 from .held import Acquirable
 from .hold import Hold
 from .owned import OwnedLock
@@ -81,7 +81,7 @@ class MultiHold(Returnable[S]):
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
         """Apply `ops`, all or nothing, and only if all lock nodes are still ours. Raises as
         `Hold.transaction`."""
-        return guarded(self.holds, ops)
+        return while_held(self.holds, ops)
 
     def give_back(self) -> Script[Any]:
         yield from self._recipe.forget(self)
