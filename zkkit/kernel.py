@@ -35,7 +35,7 @@ stand for the child events that the other kind, or a one-shot watch, would have 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
@@ -234,6 +234,17 @@ def after_frame(
     if fate == CANCELLED and below:
         return None, error or Cancelled()
     return value, error
+
+
+# --- what a run heeds in its own session ----------------------------------------------------
+
+HINT = Fire(FireKind.CHANGED, "")
+"""What wakes a run that waits for something in its own session."""
+
+
+def held_key(path: str, zxid: int) -> Hashable:
+    """What a run heeds that wants to know when this hold is lost."""
+    return ("held", path, zxid)
 
 
 # --- watches --------------------------------------------------------------------------------

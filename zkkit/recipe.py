@@ -42,7 +42,7 @@ from .steps import (
     Guid, Now, Random, SessionId, Actor, Remember, Recall, Post, Posted, Mark, Proved, StillHeld,
 )
 from .recipes.shared import (
-    until_answered, list_children, read_all, answer, there, all_answered, applied,
+    until_answered, list_children, read_all, answer, there, all_answered, until_known, applied,
     wait_for_change, saw_it_go, pause, begin_again, all_of, create_or_there, create_with_parents,
     create_protected, withdraw, delete_surely, surely, create_if_free, delete_ours,
 )
@@ -69,8 +69,8 @@ __all__ = [
     "Guid", "Now", "Random", "SessionId", "Actor", "Remember", "Recall", "Post", "Posted", "Mark",
     "Proved", "StillHeld",
     # shared scripts: asking and waiting
-    "until_answered", "list_children", "read_all", "answer", "there", "all_answered", "applied",
-    "wait_for_change", "saw_it_go", "pause", "begin_again", "all_of",
+    "until_answered", "list_children", "read_all", "answer", "there", "all_answered", "until_known",
+    "applied", "wait_for_change", "saw_it_go", "pause", "begin_again", "all_of",
     # shared scripts: creating and removing
     "create_or_there", "create_with_parents", "create_protected", "withdraw", "delete_surely",
     "surely", "create_if_free", "delete_ours",

@@ -85,8 +85,8 @@ class AnySession(ABC):
 
     @abstractmethod
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
-        """Whether a node marked as acquired is still held: not released, and its session surely
-        not over by our own clock (which latches)."""
+        """Whether a node marked as acquired in that session (0: it outlives sessions) is still
+        held: not released, and that session surely not over by our own clock (which latches)."""
 
     @abstractmethod
     def when_lost(
@@ -145,7 +145,10 @@ class InSession(Generic[S]):
 
 
 class Recipe(InSession[S]):
-    """Base of all recipes: a session and a validated path."""
+    """Base of all recipes: a session and a validated path.
+
+    Raises NotASession if `session` is none, InvalidPath if `path` is none.
+    """
 
     def __init__(self, session: S, path: str) -> None:
         check_session(session)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkkit.check.overlap import HoldInterval, holds_of, overlaps
-from zkkit.hooks import Event
+from zkkit.check.overlap import HoldInterval, overlaps
 
 MS = 1_000_000
 
@@ -62,36 +60,3 @@ def test_it_agrees_with_comparing_every_pair(raw: list[tuple[str, int, int]]) ->
     found = overlaps(holds)
     assert [overlap.second for overlap in found] == expected
     assert all(overlap.ns > 0 for overlap in found)
-
-
-def event(ns: int, actor: str, path: str, kind: str = "", session: int = 1) -> Event:
-    return Event(ns, session, actor, "ReentrantLock", path, kind)
-
-
-def test_holds_are_read_from_a_recording() -> None:
-    """A hold goes from acquired to released; a reentrant acquire does not begin another."""
-    rows = [
-        ("acquired", event(10, "a", "/lock/n-1")),
-        ("acquired", event(11, "a", "/lock/n-1", "reentrant")),
-        ("step", event(12, "b", "/lock")),
-        ("released", event(20, "a", "/lock/n-1")),
-        ("acquired", event(25, "b", "/lock/n-2", session=2)),
-        ("lost", event(30, "b", "/lock/n-2", session=2)),
-    ]
-    assert [(h.lock, h.acquired_ns, h.released_ns) for h in holds_of(rows)] == [
-        ("/lock", 10, 20),
-        ("/lock", 25, 30),
-    ]
-    assert overlaps(holds_of(rows)) == []
-
-
-@pytest.mark.parametrize("second", [1, 2], ids=["the same session", "another session"])
-def test_a_hold_that_never_ends_lasts_to_the_end_of_the_recording(second: int) -> None:
-    """Who never released still holds when the next one acquires: that is an overlap."""
-    rows = [
-        ("acquired", event(10, "a", "/lock/n-1")),
-        ("acquired", event(40, "b", "/lock/n-2", session=second)),
-        ("released", event(50, "b", "/lock/n-2", session=second)),
-    ]
-    (found,) = overlaps(holds_of(rows))
-    assert found.ns == 10

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,8 +35,9 @@ WALKS = {
 
 
 def room(file: str) -> str:
-    """The room a file is in; modules of the ground floor are one each."""
-    return file.split("/")[1]
+    """The room a file is in, its package; modules of the ground floor are one each."""
+    package = file.rpartition("/")[0]
+    return file if package == "zkkit" else package
 
 
 def test_the_four_walks_are_found() -> None:
@@ -85,12 +88,59 @@ def test_the_walks_name_something() -> None:
 
 
 def test_an_acquire_uses_what_its_walk_names() -> None:
-    """The shared scripts that the walk sends a reader to are those that the lock calls."""
+    """What the walk sends a reader to is what the lock calls."""
     (files,) = [files for title, files in WALKS.items() if "acquire" in title]
     lock = ROOT / next(file for file in files if file.endswith("/reentrant.py"))
-    used = set(re.findall(r"yield from (\w+)\(", lock.read_text("utf-8")))
-    named = {name for file, name in NAMED if file == "zkkit/recipes/shared.py"}
-    assert named and named <= used
+    used = set(re.findall(r"(\w+)", lock.read_text("utf-8").partition("class ")[2]))
+    for library in ("zkkit/recipes/shared.py", "zkkit/recipes/line.py"):
+        named = {name for file, name in NAMED if file == library}
+        assert named and named <= used
+
+
+ACQUIRE = """
+import sys, threading, time
+passed = set()
+
+def look(frame, event, argument):
+    if watched.is_set() and threading.current_thread().name in ("acquires", "zkkit-loop"):
+        passed.add(frame.f_code.co_filename)
+
+watched = threading.Event()
+threading.setprofile(look)
+import zkkit
+
+def acquire(lock):
+    thread = threading.Thread(target=lock.acquire, name="acquires")
+    thread.start()
+    return thread
+
+with zkkit.connect(sys.argv[1]) as one, zkkit.connect(sys.argv[1]) as other:
+    first, second = (zkkit.ReentrantLock(session, "/walk") for session in (one, other))
+    with first:
+        watched.set()
+        waits = acquire(second)
+        while len(first.participants()) < 2:
+            time.sleep(0.01)
+    waits.join()
+    watched.clear()
+print(*sorted(passed), sep="\\n")
+"""
+
+
+def test_an_acquire_passes_the_files_of_its_walk_and_those_it_passes_over(zk_hosts: str) -> None:
+    """In a process of its own: only threads that begin after us can be watched. What kazoo's
+    threads do meanwhile is not the acquire's."""
+    (walk,) = [files for title, files in WALKS.items() if "acquire" in title]
+    told = SECTION.partition("Passed over, ")[2].partition("**")[0]
+    over = {f"zkkit/{file}" for file in re.findall(r"`([\w/]+\.py)`", told)}
+    command = [sys.executable, "-c", ACQUIRE, zk_hosts]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    files = [Path(file) for file in done.stdout.splitlines()]
+    passed = {file.relative_to(ROOT).as_posix() for file in files if ROOT / "zkkit" in file.parents}
+    assert [file for file in over if not (ROOT / file).is_file()] == []
+    assert len(walk) > 10 and not over & {*walk}
+    assert sorted({*walk} - passed) == []
+    assert sorted(passed - {*walk} - over) == []
 
 
 def test_walks_are_short() -> None:

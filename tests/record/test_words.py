@@ -120,6 +120,9 @@ def test_what_is_held_or_led_is_lost_with_its_session(
         held = word != "entered"
         assert session.is_held(first, zk_path, czxid) == held
         assert session.run(StillHeld(first, zk_path, czxid)) == held
+        # As in the simulator: nothing is held of a session that is not ours.
+        assert not session.is_held(first + 1, zk_path, czxid)
+        assert not session.run(StillHeld(first + 1, zk_path, czxid))
         session.when_lost(first, zk_path, czxid, told.set)
         expire_session(zk_hosts, session)
         eventually(lambda: session.session_id not in (0, first))

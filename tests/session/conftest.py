@@ -13,17 +13,10 @@ import pytest
 import zkkit
 from tests.support import ensembles
 from tests.support.fixtures import nothing_new
-from zkkit import testing
 from zkkit.ensemble import LocalEnsemble
 from zkkit.testing import Proxy
 
 Open = Callable[..., zkkit.Session]
-
-
-@pytest.fixture
-def eventually() -> Callable[..., Any]:
-    """`zkkit.testing.eventually`, with less patience: sessions are quick."""
-    return lambda question, seconds=5.0: testing.eventually(question, seconds)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import pytest
 import zkkit
 from zkkit.errors import SessionClosed, ZkkitError
 from zkkit.steps import Call, Create, Get, Guid, Mode, Script, Spawn, Sync, Wait, Watch, Within
+from zkkit.testing import eventually
 
 
 def test_every_wait_ends(session: zkkit.Session, zk_path: str, beside: Any) -> None:
@@ -46,7 +47,7 @@ def test_every_wait_ends(session: zkkit.Session, zk_path: str, beside: Any) -> N
 
 
 def test_a_waiting_lock_ends(
-    session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any, eventually: Any
+    session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any
 ) -> None:
     """Who waits for a lock does not begin again in a session that is closed."""
     with zkkit.ReentrantLock(other, zk_path):
@@ -162,7 +163,7 @@ def test_context_manager(zk_hosts: str, zk_path: str, other: zkkit.Session) -> N
     assert other.exists(zk_path) is None
 
 
-def test_close_from_a_callback(open_session: Any, no_thread_left: Any, eventually: Any) -> None:
+def test_close_from_a_callback(open_session: Any, no_thread_left: Any) -> None:
     """User code may close the session it is called by."""
     with no_thread_left():
         session = open_session()

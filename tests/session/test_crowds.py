@@ -15,9 +15,8 @@ import pytest
 import zkkit.aio
 from zkkit import ReentrantLock
 from zkkit.steps import Data, Exists, Get, Script, Together, Wait
-from zkkit.testing import Proxy, aio
+from zkkit.testing import Proxy, aio, eventually
 
-Eventually = Callable[..., Any]
 CROWD = 2000
 
 
@@ -39,7 +38,7 @@ def small_stacks() -> Iterator[None]:
 
 @pytest.mark.slow  # a crowd at a closed door is there every day
 def test_two_thousand_threads_outlive_a_dropped_connection(
-    through: zkkit.Session, zk_proxy: Proxy, small_stacks: None, eventually: Eventually
+    through: zkkit.Session, zk_proxy: Proxy, small_stacks: None
 ) -> None:
     """All wait in one session when its connection is dropped; all are woken and go on."""
     arrived: list[None] = []
@@ -126,7 +125,6 @@ def test_crowd_at_a_closed_door(
     zk_proxy: Proxy,
     small_stacks: None,
     beside: Callable[..., Future[Any]],
-    eventually: Eventually,
 ) -> None:
     """What many actors ask for while there is no connection is sent, all of it, when it is back;
     deadlines hold meanwhile."""
@@ -146,7 +144,6 @@ def test_lock_outlives_a_drop_with_three_hundred_in_line(
     zk_path: str,
     small_stacks: None,
     beside: Callable[..., Future[Any]],
-    eventually: Eventually,
 ) -> None:
     """Three hundred threads acquire one lock of one session, the connection is dropped while they
     stand in line, and everyone has its turn."""

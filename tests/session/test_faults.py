@@ -29,14 +29,12 @@ from zkkit.steps import (
     Set,
     Wait,
 )
-from zkkit.testing import Proxy, expire
+from zkkit.testing import Proxy, eventually, expire
 
 # --- states ---------------------------------------------------------------------------------
 
 
-def test_states_across_a_cut(
-    through: zkkit.Session, zk_proxy: Proxy, ear: Any, eventually: Any
-) -> None:
+def test_states_across_a_cut(through: zkkit.Session, zk_proxy: Proxy, ear: Any) -> None:
     """A cut that is mended in time: suspended, then connected, in the same session."""
     through.hooks.add(ear)
     before = through.session_id
@@ -65,7 +63,7 @@ def mishear(session: Any, monkeypatch: Any, kind: int, change: Callable[[Reply],
 
 
 def test_a_reply_that_calls_the_session_over_makes_it_ask_again(
-    session: zkkit.Session, zk_path: str, ear: Any, eventually: Any, monkeypatch: Any
+    session: zkkit.Session, zk_path: str, ear: Any, monkeypatch: Any
 ) -> None:
     """It breaks the connection, though pings are answered there, and hears the truth on the next
     one: here that the session lives."""
@@ -80,7 +78,7 @@ def test_a_reply_that_calls_the_session_over_makes_it_ask_again(
 
 
 def test_a_multi_that_calls_the_session_over(
-    session: zkkit.Session, zk_path: str, ear: Any, eventually: Any, monkeypatch: Any
+    session: zkkit.Session, zk_path: str, ear: Any, monkeypatch: Any
 ) -> None:
     """The same; of a multi it is said in the reply's body, as the error of an operation."""
     over = struct.pack(">i?ii", -1, False, -112, -112) + struct.pack(">i?i", -1, True, -1)
@@ -99,9 +97,7 @@ def test_a_multi_that_calls_the_session_over(
 
 @pytest.mark.slow
 @pytest.mark.concurrent
-def test_no_session_survives_its_end(
-    open_session: Any, zk_ensemble: Any, zk_path: str, eventually: Any
-) -> None:
+def test_no_session_survives_its_end(open_session: Any, zk_ensemble: Any, zk_path: str) -> None:
     """However a reconnect and the end of the session meet: it is told, and begins a new one. (In
     one of a hundred such meetings a server keeps the connection of a session that is over.)"""
     session = open_session(zk_ensemble.hosts, timeout=6.0)
@@ -119,9 +115,7 @@ def test_no_session_survives_its_end(
         eventually(moved_on, 4.0)
 
 
-def test_states_from_birth_to_death(
-    open_session: Any, zk_proxy: Proxy, ear: Any, eventually: Any
-) -> None:
+def test_states_from_birth_to_death(open_session: Any, zk_proxy: Proxy, ear: Any) -> None:
     """A cut that lasts too long: lost by our own clock; a new session; closed."""
     session = open_session(zk_proxy.hosts, timeout=1.5)
     session.hooks.add(ear)
@@ -138,7 +132,7 @@ def test_states_from_birth_to_death(
 
 def test_expired_by_the_servers(
     session: zkkit.Session, other: zkkit.Session, zk_hosts: str, zk_path: str, ear: Any,
-    eventually: Any, beside: Any,
+    beside: Any,
 ) -> None:  # fmt: skip
     """The servers say that the session is over: every run is told, and a new session begins."""
     session.hooks.add(ear)
@@ -165,7 +159,7 @@ def test_expired_by_the_servers(
 
 @pytest.mark.slow  # a whole session timeout, as tests/locks/test_faults.py has
 def test_frozen_longer_than_the_timeout(
-    open_session: Any, session: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any
+    open_session: Any, session: zkkit.Session, zk_proxy: Proxy, zk_path: str
 ) -> None:
     """Lost by our own clock, while kazoo has said nothing of it; after the thaw the old session
     is closed on the servers and a new one made."""
@@ -193,7 +187,7 @@ def lose_by_clock(session: zkkit.Session) -> None:
 
 
 def test_old_session_is_closed_not_left_to_expire(
-    open_session: Any, session: zkkit.Session, zk_path: str, eventually: Any
+    open_session: Any, session: zkkit.Session, zk_path: str
 ) -> None:
     """The servers, who heard of us to the last, would keep the lost session for its whole
     timeout; it is closed instead."""
@@ -409,7 +403,7 @@ def test_a_flight_of_which_a_part_is_lost(
 
 
 def test_unsent_requests_wait_for_the_mend(
-    through: zkkit.Session, zk_proxy: Proxy, zk_path: str, beside: Any, eventually: Any
+    through: zkkit.Session, zk_proxy: Proxy, zk_path: str, beside: Any
 ) -> None:
     """What is asked during a cut is sent afterwards, in the same session."""
     before = through.session_id
@@ -423,7 +417,7 @@ def test_unsent_requests_wait_for_the_mend(
 
 
 def test_unsent_requests_keep_their_order(
-    through: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any
+    through: zkkit.Session, zk_proxy: Proxy, zk_path: str
 ) -> None:
     """What was asked first is sent first, also when somebody asks at the moment of the mend."""
     outcomes: queue.Queue[Any] = queue.Queue()
@@ -446,7 +440,6 @@ def test_unsent_requests_keep_their_order(
 @pytest.mark.slow  # a whole session timeout; its twin below has none
 def test_unsent_requests_do_not_reach_the_next_session(
     open_session: Any, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, beside: Any,
-    eventually: Any,
 ) -> None:  # fmt: skip
     """A request of a lost session is not sent in the new one: its script is told instead."""
     session = open_session(zk_proxy.hosts, timeout=1.5)
@@ -486,7 +479,7 @@ def test_no_two_requests_of_a_session_have_the_same_number(
 
 
 def test_what_was_never_sent_does_not_reach_the_next_session(
-    open_session: Any, other: zkkit.Session, zk_path: str, eventually: Any
+    open_session: Any, other: zkkit.Session, zk_path: str
 ) -> None:
     """Our clock ends the session while a request still waits for its socket."""
     session = open_session(timeout=5.0)
@@ -502,7 +495,7 @@ def test_what_was_never_sent_does_not_reach_the_next_session(
 
 
 def test_cancelled_unsent_request_is_cleaned_up_after(
-    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any
+    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str
 ) -> None:
     """The caller has left during a cut; after the mend the clean-up comes after the request."""
 
@@ -527,7 +520,7 @@ def test_cancelled_unsent_request_is_cleaned_up_after(
 
 
 def test_deadline_holds_on_frozen_servers(
-    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any
+    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str
 ) -> None:
     """The caller is let go in time, and when the servers come back nothing is left."""
 
@@ -550,7 +543,7 @@ def test_deadline_holds_on_frozen_servers(
 
 @pytest.mark.concurrent
 def test_an_inner_deadline_and_a_cancel_leave_no_orphan(
-    open_session: Any, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any
+    open_session: Any, other: zkkit.Session, zk_proxy: Proxy, zk_path: str
 ) -> None:
     """A lock attempt on frozen servers, timed out from within and then cancelled from without,
     has withdrawn its node when the servers are back."""

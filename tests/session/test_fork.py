@@ -14,7 +14,7 @@ import pytest
 import zkkit
 from zkkit.session.platforms import threads
 from zkkit.session.worker import Worker
-from zkkit.testing import Proxy
+from zkkit.testing import Proxy, eventually
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_careless_child_is_noticed(forked: Any, front: str) -> None:
 
 @pytest.mark.parametrize("moment", ["between two tries", "waiting for a server"])
 def test_a_copy_of_the_greenlet_that_connects(
-    through: zkkit.Session, zk_proxy: Proxy, eventually: Any, moment: str
+    through: zkkit.Session, zk_proxy: Proxy, moment: str
 ) -> None:
     """It ends, and nobody is told anything. (On threads, where the test can play the fork.)"""
     handler: Any = through._transport._handler  # type: ignore[attr-defined]

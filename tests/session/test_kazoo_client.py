@@ -10,6 +10,7 @@ from kazoo.protocol.states import KeeperState
 
 import zkkit
 from zkkit.session import kazoo_transport
+from zkkit.testing import eventually
 
 
 class Unhashable(list[Any]):
@@ -34,7 +35,7 @@ def test_kazoo_cannot_deal_with_a_reply(
     assert ear.states == []
 
 
-def test_refused_credentials(session: zkkit.Session, eventually: Any) -> None:
+def test_refused_credentials(session: zkkit.Session) -> None:
     """The session ends, and nobody connects again."""
     with pytest.raises(AuthFailedError):
         session.kazoo.add_auth("no-such-scheme", "a:b")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,8 +23,7 @@ from zkkit.errors import (
 )
 from zkkit.paths import sequence_of
 from zkkit.steps import Acl, Check, Create, Delete, Get, Mode, Set, Stat
-
-Eventually = Callable[..., Any]
+from zkkit.testing import eventually
 
 
 def digest(user: str, password: str) -> str:
@@ -135,7 +133,7 @@ def test_versions(session: zkkit.Session, other: zkkit.Session, zk_path: str) ->
 
 
 def test_ephemeral_goes_with_its_session(
-    session: zkkit.Session, other: zkkit.Session, zk_path: str, eventually: Eventually
+    session: zkkit.Session, other: zkkit.Session, zk_path: str
 ) -> None:
     """It is owned by the session that made it, and gone when that is closed."""
     node = other.create(zk_path, mode=Mode.EPHEMERAL)
@@ -155,9 +153,7 @@ def test_sequential_names_count_up(session: zkkit.Session, zk_path: str, mode: M
     assert all(node.stat.ephemeral_owner == owner for node in made)
 
 
-def test_container_is_reaped_after_its_last_child(
-    session: zkkit.Session, zk_path: str, eventually: Eventually
-) -> None:
+def test_container_is_reaped_after_its_last_child(session: zkkit.Session, zk_path: str) -> None:
     """The server removes a container whose children are gone."""
     session.create(zk_path, mode=Mode.CONTAINER)
     session.create(f"{zk_path}/child")
@@ -169,9 +165,7 @@ def test_container_is_reaped_after_its_last_child(
     "mode",
     [Mode.PERSISTENT_TTL, pytest.param(Mode.PERSISTENT_SEQUENTIAL_TTL, marks=pytest.mark.slow)],
 )
-def test_ttl_node_goes(
-    session: zkkit.Session, zk_path: str, mode: Mode, eventually: Eventually
-) -> None:
+def test_ttl_node_goes(session: zkkit.Session, zk_path: str, mode: Mode) -> None:
     """A node that is not written for its time to live is removed by the server."""
     node = session.create(zk_path, b"x", mode=mode, ttl_ms=200)
     assert node.path.startswith(zk_path)
@@ -185,7 +179,7 @@ def test_ttl_without_its_mode(session: zkkit.Session, zk_path: str) -> None:
         session.create(zk_path, ttl_ms=1000)
 
 
-def test_make_parents(session: zkkit.Session, zk_path: str, eventually: Eventually) -> None:
+def test_make_parents(session: zkkit.Session, zk_path: str) -> None:
     """All missing levels are made, as containers."""
     node = session.create(f"{zk_path}/a/b/c", b"x", make_parents=True)
     assert node == (f"{zk_path}/a/b/c", session.exists(f"{zk_path}/a/b/c"))

@@ -17,7 +17,7 @@ from zkkit.session.clock import gap_for, now
 from zkkit.session.pulse import Beat, Pulse
 from zkkit.session.worker import Timer
 from zkkit.steps import Request
-from zkkit.testing import Proxy, throughout
+from zkkit.testing import Proxy, eventually, throughout
 
 
 def test_beats_keep_a_hold_valid_and_are_no_recipes_business(
@@ -38,9 +38,7 @@ def test_beats_keep_a_hold_valid_and_are_no_recipes_business(
     assert recorder.count("watch_fired") == 0
 
 
-def test_the_servers_without_the_beats_lose_the_hold(
-    zk_proxy: Proxy, zk_path: str, eventually: Any
-) -> None:
+def test_the_servers_without_the_beats_lose_the_hold(zk_proxy: Proxy, zk_path: str) -> None:
     """Reads that are answered all the time prove nothing; what cannot be proved is lost."""
     with zkkit.connect(zk_proxy.hosts, timeout=1.5) as session:
         with zkkit.ReentrantLock(session, zk_path) as hold:

@@ -53,7 +53,7 @@ from zkkit.steps import (
     Wait,
     Within,
 )
-from zkkit.testing import Proxy
+from zkkit.testing import Proxy, eventually
 
 # --- steps of the impure world ----------------------------------------------------------
 
@@ -355,9 +355,7 @@ def test_impossible_deadlines(session: zkkit.Session, beside: Any, timeout: Any)
     assert "timeout" in str(caught.value)
 
 
-def test_deadline_cancels_and_the_script_cleans_up(
-    session: zkkit.Session, zk_path: str, eventually: Any
-) -> None:
+def test_deadline_cancels_and_the_script_cleans_up(session: zkkit.Session, zk_path: str) -> None:
     """The caller has left, and what the script does then still gets done."""
 
     def script() -> Script[None]:
@@ -528,7 +526,7 @@ def test_outer_deadline_holds_among_many_inner_ones(session: zkkit.Session) -> N
     assert time.monotonic() - began < 1.5
 
 
-def test_cancel_goes_through_within(session: zkkit.Session, zk_path: str, eventually: Any) -> None:
+def test_cancel_goes_through_within(session: zkkit.Session, zk_path: str) -> None:
     """Cancelled is thrown into the innermost body and unwinds all."""
     seen: list[str] = []
 
@@ -709,7 +707,7 @@ def test_a_callback_that_raises_no_exception_does_not_silence_on_lost(
 
 @pytest.mark.parametrize("hook", ["step", "session_changed"])
 def test_a_hook_that_raises_no_exception_does_not_close_the_session(
-    through: zkkit.Session, zk_proxy: Proxy, eventually: Any, hook: str
+    through: zkkit.Session, zk_proxy: Proxy, hook: str
 ) -> None:
     """It is switched off, also if it struck on the thread that keeps the connection."""
     struck = threading.Event()
@@ -728,7 +726,7 @@ def test_a_hook_that_raises_no_exception_does_not_close_the_session(
     assert not struck.is_set()
 
 
-def test_spawn_and_stop(session: zkkit.Session, zk_path: str, eventually: Any) -> None:
+def test_spawn_and_stop(session: zkkit.Session, zk_path: str) -> None:
     """A spawned script runs until it is stopped, and Stop waits for its clean-up."""
 
     def script() -> Script[None]:
@@ -766,9 +764,7 @@ def test_spawn_from_a_script(session: zkkit.Session, zk_path: str) -> None:
     assert session.run(parent(), timeout=5.0) == b"stopped"
 
 
-def test_failed_spawn_is_logged(
-    session: zkkit.Session, caplog: pytest.LogCaptureFixture, eventually: Any
-) -> None:
+def test_failed_spawn_is_logged(session: zkkit.Session, caplog: pytest.LogCaptureFixture) -> None:
     """Nobody waits for a background script, so its error goes to the log, with its name."""
 
     def script() -> Script[None]:
@@ -829,7 +825,7 @@ def test_many_threads_share_a_session(session: zkkit.Session, zk_path: str, besi
 
 
 def test_background_scripts_of_one_name_are_two_actors(
-    session: zkkit.Session, zk_path: str, eventually: Any
+    session: zkkit.Session, zk_path: str
 ) -> None:
     """Whoever holds a lock is told apart by more than a name."""
     lock = zkkit.ReentrantLock(session, zk_path)

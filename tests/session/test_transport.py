@@ -42,6 +42,7 @@ from zkkit.steps import (
     Together,
     Wait,
 )
+from zkkit.testing import eventually
 
 STAT = Stat(7, 7, 0, 0, 0, 0, 0, 1, 0, 0, 7)
 
@@ -198,7 +199,7 @@ def test_no_server_takes_us(open_session: Any) -> None:
 
 
 def test_transport_that_gives_up(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any
+    open_session: Any, transport: ScriptedTransport, beside: Any
 ) -> None:
     """Whoever waits is told why, and so is who comes later."""
     session = open_session()
@@ -214,9 +215,7 @@ def test_transport_that_gives_up(
 # --- requests and fires ---------------------------------------------------------------------
 
 
-def test_replies(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any
-) -> None:
+def test_replies(open_session: Any, transport: ScriptedTransport, beside: Any) -> None:
     """A value is the result, an error is raised; a flight is sent in order and lands as one."""
     session = open_session()
     asked = beside(session.get, "/x")
@@ -238,9 +237,7 @@ def test_replies(
     assert asked.result(5.0) == (None, None, NoNode("/x"))
 
 
-def test_body_of_a_request(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any
-) -> None:
+def test_body_of_a_request(open_session: Any, transport: ScriptedTransport, beside: Any) -> None:
     """What goes out is jute, and what comes in is decoded by what the request brings along."""
     asked = beside(open_session().exists, "/x")
     (call,) = eventually(lambda: list(transport.sent))
@@ -254,9 +251,7 @@ def waiting(path: str) -> Script[Fire]:
     return (yield from Wait())
 
 
-def test_fire(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any
-) -> None:
+def test_fire(open_session: Any, transport: ScriptedTransport, beside: Any) -> None:
     """It wakes who watches that node, and nobody else."""
     session = open_session()
     fires = {path: beside(session.run, waiting(path)) for path in ("/x", "/y")}
@@ -272,7 +267,7 @@ def test_fire(
 
 
 def test_connection_down_and_up(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any, ear: Any
+    open_session: Any, transport: ScriptedTransport, beside: Any, ear: Any
 ) -> None:
     """What was under way fails, what is asked meanwhile is kept and sent in order, who waits looks
     again; the session is the same."""
@@ -299,7 +294,7 @@ def test_connection_down_and_up(
 
 
 def test_session_over(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any, ear: Any
+    open_session: Any, transport: ScriptedTransport, beside: Any, ear: Any
 ) -> None:
     """Everybody in it is told, what it never sent is forgotten, and the next one begins empty."""
     session = open_session()
@@ -320,7 +315,7 @@ def test_session_over(
     assert ear.states == ["suspended", "lost", "connected"]
 
 
-def test_lost_by_our_own_clock(open_session: Any, beside: Any, eventually: Any, ear: Any) -> None:
+def test_lost_by_our_own_clock(open_session: Any, beside: Any, ear: Any) -> None:
     """Nobody answers for the whole timeout: the session is given up for good, and not taken back
     when a server offers it again."""
     transport = ScriptedTransport(timeout=1.0)
@@ -343,9 +338,7 @@ def test_lost_by_our_own_clock(open_session: Any, beside: Any, eventually: Any, 
 # --- recipes, and the other front -----------------------------------------------------------
 
 
-def test_lock(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any
-) -> None:
+def test_lock(open_session: Any, transport: ScriptedTransport, beside: Any) -> None:
     """A lock is acquired and released by the answers of the test."""
     lock = zkkit.ReentrantLock(open_session(), "/lock")
 
@@ -383,9 +376,7 @@ def test_asyncio(transport: ScriptedTransport) -> None:
     asyncio.run(main())
 
 
-def test_where_scripts_stand(
-    open_session: Any, transport: ScriptedTransport, beside: Any, eventually: Any
-) -> None:
+def test_where_scripts_stand(open_session: Any, transport: ScriptedTransport, beside: Any) -> None:
     """For each script the innermost one it is in, and what it waits for."""
     session = open_session()
 

@@ -27,7 +27,7 @@ from zkkit.steps import (
     Wait,
     Watch,
 )
-from zkkit.testing import Proxy
+from zkkit.testing import Proxy, eventually
 
 
 def look_and_wait(step: Step[Any], ready: threading.Event) -> Script[Fire]:
@@ -142,7 +142,6 @@ def test_two_runs_are_both_woken(
 
 def test_the_last_one_leaving_removes_the_watch(
     session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any, watchers: Any,
-    eventually: Any,
 ) -> None:  # fmt: skip
     """One cancelled run leaves the other's watch in place; the last one takes it away."""
     session.create(zk_path)
@@ -165,7 +164,7 @@ def test_the_last_one_leaving_removes_the_watch(
 
 
 def test_servers_count_no_watch_afterwards(
-    session: zkkit.Session, zk_path: str, zk_ensemble: Any, eventually: Any
+    session: zkkit.Session, zk_path: str, zk_ensemble: Any
 ) -> None:
     """By `wchs` the servers have as many watches after a cancelled wait as before it."""
     before = watches(zk_ensemble)
@@ -179,7 +178,7 @@ def test_servers_count_no_watch_afterwards(
 
 
 def test_a_run_that_ends_takes_its_watch_along(
-    session: zkkit.Session, zk_path: str, watchers: Any, eventually: Any
+    session: zkkit.Session, zk_path: str, watchers: Any
 ) -> None:
     """Also without a cancel: a script that looked and did not wait leaves nothing."""
     session.create(zk_path)
@@ -265,7 +264,7 @@ def test_lasting_watch_survives_a_reconnect(
 
 
 def test_lasting_watch_ends_with_its_run(
-    session: zkkit.Session, zk_path: str, watchers: Any, eventually: Any
+    session: zkkit.Session, zk_path: str, watchers: Any
 ) -> None:
     """When the run is over, the server has no watch any more."""
     heard: queue.Queue[Any] = queue.Queue()
@@ -378,7 +377,7 @@ def test_look_at_children_beside_a_lasting_watch(
 @pytest.mark.parametrize("recursive", [False, True])
 @pytest.mark.parametrize("last", ["looker", "listener", "fire"])
 def test_nothing_is_left_of_mixed_watches(
-    session: zkkit.Session, other: zkkit.Session, zk_path: str, watchers: Any, eventually: Any,
+    session: zkkit.Session, other: zkkit.Session, zk_path: str, watchers: Any,
     recursive: bool, last: str,
 ) -> None:  # fmt: skip
     """In whatever order the runs leave, or are woken, the server has no watch in the end."""
@@ -427,7 +426,7 @@ def test_both_lasting_kinds_on_one_node(
     ],
 )
 def test_a_lasting_watch_misses_nothing(
-    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str, eventually: Any,
+    through: zkkit.Session, other: zkkit.Session, zk_proxy: Proxy, zk_path: str,
     recursive: bool, beside_it: Any, asks: str, changes: Any,
 ) -> None:  # fmt: skip
     """What happens while another run sets a watch on the same node, but has no answer yet."""
@@ -451,7 +450,6 @@ def test_a_lasting_watch_misses_nothing(
 
 def test_who_relied_on_a_lasting_watch_is_woken_after_it_was_left(
     session: zkkit.Session, other: zkkit.Session, zk_path: str, beside: Any, watchers: Any,
-    eventually: Any,
 ) -> None:  # fmt: skip
     """A recursive watch stood in for one on the children; who set it has left."""
     heard: queue.Queue[Any] = queue.Queue()

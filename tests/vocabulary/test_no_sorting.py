@@ -1,4 +1,5 @@
-"""What errors mean is said by the shared scripts: recipes do not sort them by isinstance."""
+"""What errors mean is said by the shared scripts: recipes do not sort them by isinstance, and do
+not ask again by hand after a broken connection."""
 
 from __future__ import annotations
 
@@ -17,8 +18,6 @@ ERRORS = {
 }
 ALLOWED = {
     "shared.py",  # here it is said
-    "counters/receipts.py",  # for what a transaction was refused
-    "caches/cache.py",  # servers that know no persistent watches
     "caches/one_shots.py",  # who follows one node only need not be allowed to read its children
 }
 
@@ -35,3 +34,18 @@ def sorting() -> Iterator[str]:
 
 def test_recipes_do_not_sort_errors() -> None:
     assert set(sorting()) == ALLOWED
+
+
+def asking_again() -> Iterator[str]:
+    """The files of recipes in which a loop goes on after a ConnectionLost."""
+    for file in sorted(RECIPES.rglob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        loops = [each for each in ast.walk(tree) if isinstance(each, ast.While | ast.For)]
+        inside = [each for loop in loops for each in ast.walk(loop)]
+        caught = [each.type for each in inside if isinstance(each, ast.ExceptHandler) and each.type]
+        if any("ConnectionLost" in ast.unparse(each) for each in caught):
+            yield file.relative_to(RECIPES).as_posix()
+
+
+def test_recipes_do_not_ask_again_by_hand() -> None:
+    assert set(asking_again()) == {"shared.py"}

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from zkkit.record.counts import Row, spans
-
 
 class HoldInterval(NamedTuple):
     """One hold: who had which lock, from when to when (nanoseconds of one monotonic clock)."""
@@ -58,24 +56,3 @@ def overlaps(holds: Iterable[HoldInterval]) -> list[Overlap]:
         if before is None or hold.released_ns > before.released_ns:
             longest[hold.lock] = hold
     return found
-
-
-def holds_of(rows: Iterable[Row]) -> list[HoldInterval]:
-    """The holds of exclusive locks in a recording. A lock is the directory its nodes lie in.
-
-    A hold that was lost ends when that was noticed; one that has not ended lasts to the end of
-    the recording. A reentrant acquire belongs to the hold it is in.
-    """
-    rows = list(rows)
-    end = max((event.t_ns for _, event in rows), default=0)
-    # Actors of two processes may bear one name; no two sessions have one id.
-    return [
-        HoldInterval(
-            f"{span.actor} (session {span.session:#x})",
-            span.directory or "/",
-            span.start_ns,
-            end if span.end_ns is None else span.end_ns,
-        )
-        for span in spans(rows)
-        if span.what == "acquired" and span.start_ns is not None
-    ]

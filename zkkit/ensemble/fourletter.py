@@ -18,7 +18,7 @@ def ask(port: int, word: str, *, host: str = LOOPBACK, timeout: float = 2.0) -> 
 
 
 def _answer(port: int, word: str, timeout: float) -> str:
-    """As `ask` returns it; "" if nobody answers."""
+    """What `ask` returns; "" if nobody answers."""
     try:
         return ask(port, word, timeout=timeout)
     except OSError:

@@ -132,7 +132,7 @@ def _homebrew(below: str) -> Iterator[Path]:
 
 
 def _zookeeper_version(jar: Path) -> str:
-    """As the jar's name says it; else (Debian's has none) as Maven wrote it into the jar."""
+    """What the jar's name says; else (Debian's has none) what Maven wrote into the jar."""
     if match := _JAR_VERSION.fullmatch(jar.name):
         return match[1]
     try:

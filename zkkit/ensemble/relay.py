@@ -36,7 +36,7 @@ _LONGEST_ADDRESS = 2048
 
 
 class Route(NamedTuple):
-    """From one node to one of the two ports of another."""
+    """The way from one node to one of the two ports of another."""
 
     source: int
     target: int

@@ -105,7 +105,8 @@ class LongLived(Recipe[S], Generic[S, E]):
             yield from surely(lambda: iter(Stop(life.background)), outlives_session=True)
 
     def add_listener(self, listener: Callable[[E], object]) -> None:
-        """Call `listener(event)` for every event from now on."""
+        """Call `listener(event)` for every event from now on. Raises ValueError if it cannot be
+        called, or would have to be awaited."""
         check_callback("a listener", listener)
         self._listeners.append(listener)
 

@@ -5,6 +5,7 @@
     read_all(*reads)                the same, for several reads in one flight
     answer(outcome)                 what a request of a settled flight gave, or raise its error
     there(outcome)                  the same, but None where there is no node
+    until_known(request, look)      send a write, and find out what became of it
     applied(request)                send a write that others may have made needless
     wait_for_change(path)           watch one node, and wait until it may have changed or gone
     saw_it_go(path)                 the same, and whether it surely has gone
@@ -128,6 +129,18 @@ def all_answered(outcomes: Iterable[Any]) -> bool:
     return not any(isinstance(each, ZkkitError) for each in outcomes)
 
 
+def until_known(request: Request[R], look: Callable[[], Script[R | None]]) -> Script[R]:
+    """Send a write, and give what it gave. Where the connection breaks `look` finds out what it
+    gave; None: it was not applied, and is sent again."""
+    while True:
+        try:
+            return (yield from request)
+        except ConnectionLost:
+            found = yield from look()
+            if found is not None:
+                return found
+
+
 def applied(request: Request[Any]) -> Script[bool]:
     """Send a write once. False: others were quicker (the node has another version, is there already
     or has gone), or the connection broke and nobody knows. Look again then: it shows in what is
@@ -136,14 +149,25 @@ def applied(request: Request[Any]) -> Script[bool]:
         yield from request
         return True
     except MultiFailed as failed:
-        if not isinstance(failed.error, _OVERTAKEN):
-            raise failed.error from failed
+        check_overtaken(failed)
     except (ConnectionLost, *_OVERTAKEN):
         pass
     return False
 
 
 _OVERTAKEN = (BadVersion, NodeExists, NoNode)
+
+
+def check_overtaken(failed: MultiFailed) -> None:
+    """Raise what a transaction was refused for, unless that is that others were quicker."""
+    if not isinstance(failed.error, _OVERTAKEN):
+        raise failed.error from failed
+
+
+def misses_its_node(failed: MultiFailed) -> bool:
+    """Whether a transaction was refused because a node was not there: that of the operation
+    `failed.index`, or for a create its parent."""
+    return isinstance(failed.error, NoNode)
 
 
 def wait_for_change(path: str) -> Script[None]:
@@ -370,12 +394,15 @@ def create_if_free(path: str, data: bytes) -> Script[Node | None]:
     return Node(*answer(made))
 
 
-def delete_ours(path: str, ours: Callable[[Data], bool]) -> Script[None]:
+def delete_ours(path: str, ours: Callable[[Data], bool], *, is_there: bool = False) -> Script[None]:
     """Delete the ephemeral node at `path` if it is of this session and `ours` says so of it, until
-    that is certain."""
+    that is certain. `is_there`: it is known to be ours now, so the first attempt need not look. The
+    next ones must: by then the node may be somebody else's."""
 
     def attempt() -> Script[None]:
-        if (yield from _find_ours(path, ours)) is not None:
+        nonlocal is_there
+        known, is_there = is_there, False
+        if known or (yield from _find_ours(path, ours)) is not None:
             yield from Delete(path)
 
     return surely(attempt)

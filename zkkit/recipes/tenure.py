@@ -49,7 +49,8 @@ class Tenure(Returnable[S]):
         return self.session.is_held(self.session_id, self.path, self.czxid)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call back once if it is lost before it is given back; at once if it already is."""
+        """Call back once if it is lost before it is given back; at once if it already is. Raises
+        ValueError if `callback` cannot be called, or would have to be awaited."""
         check_callback("a callback", callback)
         self.session.when_lost(self.session_id, self.path, self.czxid, callback)
 
@@ -58,7 +59,10 @@ class Tenure(Returnable[S]):
         """Ask the server: is our node still there, and ours? Outlives a broken connection.
 
         A server that lags catches up with the leader first: what had been deleted when we asked is
-        not called there."""
+        not called there.
+
+        Raises SessionLost if the session is lost before the answer comes.
+        """
         _, stat = yield from until_answered(Together(Sync(self.path), Exists(self.path)))
         return stat is not None and stat.czxid == self.czxid
 
@@ -69,7 +73,7 @@ class Tenure(Returnable[S]):
         Raises NotHeld if it is not, MultiFailed if one of `ops` was refused, Unsupported where the
         node has a fixed name, ConnectionLost if it is unknown whether they were applied.
         """
-        return guarded([self], ops)
+        return while_held([self], ops)
 
     def guard(self) -> Check:
         """What a transaction must check; Unsupported where there is no such thing."""
@@ -99,7 +103,7 @@ def still_held(tenure: Tenure[Any], *, watch: bool = False) -> StillHeld:
     return StillHeld(tenure.session_id, tenure.path, tenure.czxid, watch)
 
 
-def guarded(
+def while_held(
     tenures: Sequence[Tenure[Any]], ops: Sequence[MultiOp]
 ) -> Script[tuple[str | Stat | None, ...]]:
     """Apply `ops` only if all these nodes are still there."""

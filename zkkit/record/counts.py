@@ -79,7 +79,7 @@ class Handoff(NamedTuple):
     released_ns: int
     granted_ns: int
     ns: int
-    """From the release to the grant."""
+    """How long it took from the release to the grant."""
 
 
 def fires(rows: Iterable[Row]) -> list[Event]:
@@ -159,7 +159,7 @@ def _span(what: str, event: Event) -> Span:
 
 
 def handoffs(rows: Iterable[Row]) -> list[Handoff]:
-    """From each release to the grant that followed it, where the actor changed.
+    """How long it took from each release to the grant that followed it, where the actor changed.
 
     For exclusive locks and elections, told apart by directory, recorded in one process: clocks of
     two hosts are never subtracted. Each grant is paired with the grant before it, not with the last

@@ -97,12 +97,12 @@ class SessionClock:
         return not self._over
 
     def end(self) -> None:
-        """The server said so: over."""
+        """The server said that the session is over."""
         self._over = True
 
 
 class Proof:
-    """Until when one session is proved to live. Pure but for its lock: it is told all times.
+    """Knows until when one session is proved to live. Pure but for its lock: it is told all times.
 
     `holds` may be asked from any thread; everything else is told by one at a time.
     """
@@ -127,7 +127,7 @@ class Proof:
 
     @property
     def deadline(self) -> float:
-        """Until when the session is proved to live."""
+        """The moment until which the session is proved to live."""
         return self._state[1]
 
     def disconnected(self) -> None:
@@ -152,7 +152,7 @@ class Proof:
 
     @property
     def promise(self) -> float:
-        """Until when a write that is sent now would prove it."""
+        """The moment until which a write that is sent now would prove it."""
         return self._reached[-1][1] + self.timeout if self._reached else self.deadline
 
     def wrote(self, sent_at: float, at: float) -> None:

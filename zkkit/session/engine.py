@@ -23,7 +23,17 @@ from typing import Any
 
 from ..errors import Cancelled, SessionLost
 from ..hooks import guarded
-from ..kernel import CANCELLED, ENDED, PENDING, RUNS, TIMED_OUT, Refused, advance, refuse
+from ..kernel import (
+    CANCELLED,
+    ENDED,
+    HINT,
+    PENDING,
+    RUNS,
+    TIMED_OUT,
+    Refused,
+    advance,
+    refuse,
+)
 from ..scripting import BackgroundActor, Returnable, as_script, innermost, name_of
 from ..steps import (
     Actor,
@@ -32,7 +42,6 @@ from ..steps import (
     Employ,
     Employment,
     Fire,
-    FireKind,
     Guid,
     Heard,
     IfUntaken,
@@ -61,9 +70,6 @@ from .worker import Timer
 log = logging.getLogger("zkkit.session")
 
 Handlers = Mapping[type, Callable[[Run, Any], Any]]
-
-HINT = Fire(FireKind.CHANGED, "")
-"""What wakes a run that waits for something in its own session."""
 
 
 class Engine:
@@ -112,7 +118,7 @@ class Engine:
             Now: lambda run, step: now(),
             Random: lambda run, step: random.random(),
             Actor: lambda run, step: run.actor,
-            Remember: self._note,
+            Remember: self._remember,
             Recall: self._recall,
             Post: lambda run, step: BOARD.post(step.topic, step.text),
             Posted: lambda run, step: BOARD.posted(step.topic),
@@ -269,7 +275,7 @@ class Engine:
             tell()
 
     def _give_back(self, run: Run) -> None:
-        """A result nobody took."""
+        """Give back a result that nobody took."""
         undo = run.result.give_back if isinstance(run.result, Returnable) else run.undo
         if undo is not None and run.error is None and run.claim() and self.closed is None:
             self._enter(Run(undo(), run.actor, run.recipe))
@@ -421,7 +427,7 @@ class Engine:
         """What the table has under this key. Needs no monitor: a dict answers at once."""
         return self._table.get(key)
 
-    def _note(self, run: Run, step: Remember) -> None:
+    def _remember(self, run: Run, step: Remember) -> None:
         self._write(step.key, step.value)
 
     def _write(self, key: Hashable, value: Any) -> None:

@@ -99,6 +99,8 @@ class Front(Operations[S], AnySession):
         return Spawned(run.number)
 
     def begin_script(self, body: Script[Any], *, owner: InSession[Any]) -> None:
+        """Run a recipe's script in the background. Raises SessionClosed and ForkedSession as
+        `spawn`."""
         self._check_usable()
         run = self._runner.background_run(as_script(body), repr(owner), owner.recorded_as)
         self._tell(self._runner.start, run)
@@ -141,11 +143,13 @@ class Front(Operations[S], AnySession):
         return self._runner.noted(key)
 
     def is_held(self, session_id: int, path: str, zxid: int) -> bool:
-        return not self._forked and self._runner.is_held(path, zxid)
+        return not self._forked and self._runner.is_held(session_id, path, zxid)
 
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]
     ) -> None:
+        """Call back when that hold is lost. Raises ForkedSession if the session was opened in
+        another process."""
         self._check_not_forked()
         self._runner.when_lost(session_id, path, zxid, callback)
 

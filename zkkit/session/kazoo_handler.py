@@ -275,7 +275,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             return self._refused(error, retry)
 
     def _select_here(self, *args: Any) -> Any:
-        """For kazoo, when it reads or writes the connection that it makes."""
+        """Select for kazoo, when it reads or writes the connection that it makes."""
         ready = self._select(*args)
         self._check_not_forked()
         return ready

@@ -25,7 +25,7 @@ from ..steps import FireKind
 from .link import FIRE_KINDS
 
 TESTED = ((2, 10), (2, 12))
-"""From this kazoo version to below that one the private names are as we know them."""
+"""The private names are as we know them from this kazoo version on, up to the other one."""
 
 _PRIVATE_NAMES: dict[Any, tuple[str, ...]] = {
     ConnectionHandler: (

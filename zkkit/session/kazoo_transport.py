@@ -216,7 +216,7 @@ class KazooTransport:
             self.flush()
 
     def _pass_own_requests_on(self) -> None:
-        """As far as there is room: the others stay in kazoo's queue until the socket is drained."""
+        """Send what there is room for; the rest stays with kazoo until the socket is drained."""
         standing = self._standing
         if standing is None:
             return

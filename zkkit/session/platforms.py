@@ -54,7 +54,7 @@ class Platform(NamedTuple):
     """Threads or greenlets."""
 
     name: str
-    """As in `zkkit.connect(handler=...)`."""
+    """What `zkkit.connect(handler=...)` calls it."""
     monitor: Callable[[], AbstractContextManager[Any]]
     """A new reentrant lock."""
     waiter: Callable[[], Waiter]

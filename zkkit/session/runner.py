@@ -14,7 +14,16 @@ from typing import Any
 
 from ..errors import SessionClosed, SessionLost, Unreachable, ZkkitError
 from ..hooks import Hooks
-from ..kernel import PENDING, WatchKey, WatchKind, flight_result, requests_of, used_up, watch_of
+from ..kernel import (
+    PENDING,
+    WatchKey,
+    WatchKind,
+    flight_result,
+    held_key,
+    requests_of,
+    used_up,
+    watch_of,
+)
 from ..steps import Fire, FireKind, Mark, Proved, Request, SessionId, StillHeld, Watch
 from .clock import SessionClock, now
 from .emit import Reporter
@@ -114,8 +123,9 @@ class Runner:
         """The negotiated session timeout in seconds."""
         return self._clock.timeout
 
-    def is_held(self, path: str, zxid: int) -> bool:
-        return self._holds.valid(self._pulse.proof, path, zxid)
+    def is_held(self, session_id: int, path: str, zxid: int) -> bool:
+        ours = session_id in (0, self.session_id)
+        return ours and self._holds.valid(self._pulse.proof, path, zxid)
 
     def when_lost(
         self, session_id: int, path: str, zxid: int, callback: Callable[[], object]
@@ -327,13 +337,13 @@ class Runner:
 
     def _still_held(self, run: Run, step: StillHeld) -> bool:
         if step.watch:
-            self._engine.heed(run, _held_key(step.path, step.zxid))
-        return self.is_held(step.path, step.zxid)
+            self._engine.heed(run, held_key(step.path, step.zxid))
+        return self.is_held(step.session_id, step.path, step.zxid)
 
     def _tell_lost(self, lost: list[HeldNode], cause: str) -> None:
         for held in lost:
             self._report.lost(held, cause)
-            self._engine.stir(_held_key(held.path, held.zxid))
+            self._engine.stir(held_key(held.path, held.zxid))
             for callback in held.on_lost:
                 self._deliver(callback)
 
@@ -417,11 +427,6 @@ class Runner:
         waiting, self.on_up = self.on_up, []
         for tell in waiting:
             tell()
-
-
-def _held_key(path: str, zxid: int) -> tuple[str, str, int]:
-    """What a run heeds that wants to know when this hold is lost."""
-    return ("held", path, zxid)
 
 
 def _expired() -> SessionLost:

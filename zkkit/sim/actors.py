@@ -31,12 +31,14 @@ from ..errors import (
 from ..kernel import (
     CANCELLED,
     ENDED,
+    HINT,
     PENDING,
     RUNS,
     TIMED_OUT,
     Host,
     advance,
     flight_result,
+    held_key,
     interrupt,
     refuse,
 )
@@ -53,7 +55,6 @@ from .watch_users import WatchUsers
 
 CLOSED = "the session is closed"
 USER_CODE = "user code"
-HINT = steps.Fire(steps.FireKind.CHANGED, "")  # wakes who waits for something in its own session
 _PATIENCE = 10_000  # steps that take no time, one after the other
 _SWALLOWED = SwallowedCancel(
     "it was cancelled, and ended as if nothing had happened",
@@ -95,7 +96,7 @@ class Mover:
         self.last: Any = None  # where it stood when it ended
 
 
-class _Followed:
+class _TrailKeeper:
     """A host that keeps the steps of its scripts, for whoever tells a story."""
 
     def __init__(self, actors: Actors, trail: list[Stride]) -> None:
@@ -127,7 +128,7 @@ class Actors:
         self._one_process = one_process
         self._kept: list[Any] = []  # what the ids in the caches belong to
         self._values: dict[Hashable, Any] = {}
-        self._noted: dict[int, Any] = {}
+        self._remembered: dict[int, Any] = {}
         self._host: Host[Mover] = self
         self.instant: dict[type, Callable[[Mover, Any], Any]] = {
             steps.Guid: self._guid,
@@ -137,8 +138,8 @@ class Actors:
             steps.SessionId: lambda mover, step: mover.draft.sessions[self._home[mover.a]][at.ID],
             steps.Proved: lambda mover, step: None,  # no time passes in a world
             steps.StillHeld: self._still_held,
-            steps.Remember: self._note,
-            steps.Recall: self._look,
+            steps.Remember: self._remember,
+            steps.Recall: self._recall,
             steps.Post: self._post,
             steps.Posted: lambda mover, step: dict(mover.draft.board).get(step.topic),
             steps.Mark: self._mark,
@@ -272,7 +273,7 @@ class Actors:
 
     def follow(self, trail: list[Stride] | None) -> None:
         """Add every step of a script to this, while a story is told; None: no more."""
-        self._host = self if trail is None else _Followed(self, trail)
+        self._host = self if trail is None else _TrailKeeper(self, trail)
 
     # --- running their scripts --------------------------------------------------------------------
 
@@ -385,7 +386,7 @@ class Actors:
         self._write(mover.draft, self._home[mover.a], step.key, steps.Employment(actor))
 
     def _dismiss(self, mover: Mover, step: steps.Dismiss) -> None:
-        job = self._noted_under(mover, step.key)
+        job = self._recalled(mover, step.key)
         if job is not None and not job.ended and not job.dismissed:
             after = job._replace(dismissed=True)
             self._write(mover.draft, self._home[mover.a], step.key, after)
@@ -497,7 +498,7 @@ class Actors:
         mover.actor[at.GUIDS] += 1
         return f"{mover.a + 1:08d}-0000-0000-0000-{mover.actor[at.GUIDS]:012d}"
 
-    def _note(self, mover: Mover, step: steps.Remember) -> None:
+    def _remember(self, mover: Mover, step: steps.Remember) -> None:
         value = None if step.value is None else self._one_of_a_kind(step)
         self._write(mover.draft, self._home[mover.a], step.key, value)
 
@@ -512,8 +513,8 @@ class Actors:
         self.stir(draft, s, key)
 
     def _one_of_a_kind(self, step: steps.Remember) -> Any:
-        """The first value noted that was equal to this one, so that states compare equal."""
-        known = self._noted.get(id(step))
+        """The first value remembered that was equal to this one, so that states compare equal."""
+        known = self._remembered.get(id(step))
         if known is None:
             self._kept.append(step)
             known = step.value
@@ -521,15 +522,15 @@ class Actors:
                 known = self._values.setdefault(value_of(known, {}), known)
             except NotComparable:
                 pass
-            self._noted[id(step)] = known
+            self._remembered[id(step)] = known
         return known
 
-    def _look(self, mover: Mover, step: steps.Recall) -> Any:
+    def _recall(self, mover: Mover, step: steps.Recall) -> Any:
         if step.watch:
             self._heed(mover, step.key)
-        return self._noted_under(mover, step.key)
+        return self._recalled(mover, step.key)
 
-    def _noted_under(self, mover: Mover, wanted: Hashable) -> Any:
+    def _recalled(self, mover: Mover, wanted: Hashable) -> Any:
         table = mover.draft.sessions[self._home[mover.a]][at.TABLE]
         return next((value for key, value in table if key == wanted), None)
 
@@ -573,11 +574,6 @@ class Actors:
 
     def _say(self, mover: Mover, step: Say) -> None:
         mover.draft.facts.append(Fact("said", mover.a, step.what, step.amount or 0))
-
-
-def held_key(path: str, zxid: int) -> tuple[str, str, int]:
-    """What an actor heeds that wants to know when this hold is lost."""
-    return ("held", path, zxid)
 
 
 def _minds_its_own(actor: Any) -> bool:

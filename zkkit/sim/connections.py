@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import ConnectionLost, SessionClosed, SessionLost
+from ..kernel import held_key
 from ..steps import Fire, FireKind
 from . import state as at
-from .actors import CLOSED, Actors, held_key
+from .actors import CLOSED, Actors
 from .roster import Roster
 from .servers import SimServers
 from .state import GONE, Draft, Fact, forget_lag, session_id

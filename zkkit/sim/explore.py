@@ -31,7 +31,7 @@ from .snapshot import short
 from .state import MEMOS, Draft, Event, Fact, State
 from .story import Breach, Story
 from .verdict import Verdict
-from .watchdog import guarded
+from .watchdog import watched_over
 from .world import World
 
 Breaches: TypeAlias = tuple[Breach, ...]
@@ -222,7 +222,7 @@ class _Search:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            with guarded(self.machine.activity):
+            with watched_over(self.machine.activity):
                 yield
                 self.machine.check_purity()
         finally:

@@ -79,7 +79,7 @@ CANCEL = Faults(1, ("cancel",))
 
 
 def one(*kinds: str, whom: Sequence[str] = ()) -> Faults:
-    """At most one fault of these kinds (of any kind, if none is named)."""
+    """Lets happen at most one fault of these kinds (of any kind, if none is named)."""
     return Faults(1, kinds or KINDS, whom=_names(whom))
 
 

@@ -55,7 +55,7 @@ _SO_OFTEN = 2  # equal fires that an actor has not taken yet
 _ZXID, _SEQUENCE = "zxid", "sequence"
 
 
-class _Shape(NamedTuple):
+class _PartShape(NamedTuple):
     """A part of a state: what it is without its numbers, and these, each with its kind."""
 
     form: int
@@ -75,13 +75,13 @@ class Ranks:
         self._first: dict[Hashable, State] = {}
         self.forgets = False
         """Whether somebody had heard the same more often than is counted."""
-        self._moments: dict[Moment, _Shape] = {}
+        self._moments: dict[Moment, _PartShape] = {}
         self._readers: dict[int, Callable[[Any, list[tuple[str, int]]], Hashable]] = {
             at.TREE: self._tree,
             at.SESSIONS: self._session,
             at.ACTORS: self._actor,
         }
-        self._parts: dict[tuple[int, Any], _Shape] = {}
+        self._parts: dict[tuple[int, Any], _PartShape] = {}
 
     def first(self, state: State) -> State:
         """The first state met that is like this one but for the size of its numbers."""
@@ -108,7 +108,7 @@ class Ranks:
 
     # --- the parts of a state -------------------------------------------------------------------
 
-    def _shapes(self, state: State) -> Iterator[_Shape]:
+    def _shapes(self, state: State) -> Iterator[_PartShape]:
         yield self._part(at.TREE, state[at.TREE])
         for session in state[at.SESSIONS]:
             yield self._part(at.SESSIONS, session)
@@ -117,7 +117,7 @@ class Ranks:
         for place in (at.BUDGET, at.GRANTS, at.BOARD, at.MEMOS):
             yield self._part(place, state[place])
 
-    def _part(self, place: int, part: Any) -> _Shape:
+    def _part(self, place: int, part: Any) -> _PartShape:
         shape = self._parts.get((place, part))
         if shape is None:
             numbers: list[tuple[str, int]] = []
@@ -125,8 +125,8 @@ class Ranks:
             shape = self._parts[place, part] = self._shape(form, numbers)
         return shape
 
-    def _shape(self, form: Hashable, numbers: list[tuple[str, int]]) -> _Shape:
-        return _Shape(self._forms.setdefault(form, len(self._forms)), tuple(numbers))
+    def _shape(self, form: Hashable, numbers: list[tuple[str, int]]) -> _PartShape:
+        return _PartShape(self._forms.setdefault(form, len(self._forms)), tuple(numbers))
 
     def _tree(self, tree: Tree, numbers: list[tuple[str, int]]) -> Hashable:
         # Not its zxid: the next one will be the greatest, whatever it is.

@@ -21,7 +21,8 @@ from .places import script_at
 from .state import Event, Fact, State
 
 Then: TypeAlias = Callable[[State, Event], tuple[State, State, Sequence[Fact]]]
-"""After an event: the state, the one that stands for it among those that are alike, the facts."""
+"""What there is after an event: the state, the one that stands for it among those that are alike,
+the facts."""
 
 
 class Trap(NamedTuple):

@@ -85,7 +85,7 @@ class Entry(NamedTuple):
 
 
 def signed(number: int) -> int:
-    """As a signed 32-bit number: it wraps."""
+    """The number as a signed one of 32 bits: it wraps."""
     return ((number + 0x8000_0000) & 0xFFFF_FFFF) - 0x8000_0000
 
 

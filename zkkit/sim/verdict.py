@@ -57,7 +57,7 @@ class Verdict:
 
     @property
     def outcome(self) -> Literal["holds", "broken", "vacuous", "unknown"]:
-        """In a word."""
+        """The verdict in a word."""
         if self.holds is None:
             return "unknown"
         if self.holds:

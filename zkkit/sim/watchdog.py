@@ -33,7 +33,7 @@ class Activity:
 
 
 @contextmanager
-def guarded(activity: Activity) -> Iterator[None]:
+def watched_over(activity: Activity) -> Iterator[None]:
     """Watch over this thread while it explores."""
     patience = PATIENCE
     thread = threading.get_ident()

@@ -19,7 +19,7 @@ _NEVER = 2**63
 
 
 class _Closed(NamedTuple):
-    """From when to when a gate was surely closed, and who closed it."""
+    """A time in which a gate was surely closed, and who closed it."""
 
     begin: int
     end: int

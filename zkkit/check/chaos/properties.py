@@ -108,7 +108,7 @@ _NEVER = 2**63
 
 
 class _Span(NamedTuple):
-    """From when to when a hold on a path was surely valid."""
+    """A time in which a hold on a path was surely valid."""
 
     begin: int
     end: int
@@ -150,7 +150,7 @@ def _spans(history: ChaosHistory) -> dict[str, list[_Span]]:
 
 
 def _valid_until(history: ChaosHistory, grant: GrantRecord) -> int:
-    """Until when a hold was surely valid; 0 if it never was."""
+    """The moment until which a hold was surely valid; 0 if it never was."""
     return min(grant.proven or 0, history.closed.get(grant.session, _NEVER))
 
 

@@ -84,7 +84,10 @@ class Membership(NamedTuple):
 
 
 class DoubleBarrier(Recipe[S]):
-    """One member of a meeting of at least `members` (DistributedDoubleBarrier)."""
+    """One member of a meeting of at least `members` (DistributedDoubleBarrier).
+
+    Raises ValueError if `members` is no number from 1, or there is no such layout.
+    """
 
     def __init__(self, session: S, path: str, members: int, *, layout: str = "zkkit") -> None:
         super().__init__(session, path)

@@ -26,7 +26,7 @@ class BarrierRound(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """As it is written: a line for the opener, and one for each member."""
+        """What is written: a line for the opener, and one for each member."""
         return "\n".join((self.opened_by, *sorted(self.members))).encode()
 
     @classmethod

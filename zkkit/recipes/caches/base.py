@@ -41,7 +41,10 @@ class _Note(NamedTuple):
 
 
 class CacheBase(LongLived[S, CacheEvent]):
-    """Base of the caches. Reading the content is local, and safe from any thread."""
+    """Base of the caches. Reading the content is local, and safe from any thread.
+
+    Raises ValueError if an option is neither True nor False, or `storage` lacks a method.
+    """
 
     def __init__(
         self,

@@ -41,9 +41,9 @@ from collections.abc import Iterable
 
 from ...errors import Unimplemented
 from ...scripting import S
-from ...steps import Children, Data, FireKind, Get, Script, Sync, Watch
+from ...steps import Children, Data, FireKind, Get, Script, Sync, Together, Watch
 from ..arguments import check_flag
-from ..shared import answer, read_all
+from ..shared import until_answered
 from .base import CacheBase
 from .content import EventKind, Storage
 from .reading import below, is_cut_off, next_fires, read_many
@@ -51,7 +51,10 @@ from .tree_cache import WatchesEach
 
 
 class Cache(CacheBase[S]):
-    """A tree of nodes, or with `single` one node, followed by one persistent watch."""
+    """A tree of nodes, or with `single` one node, followed by one persistent watch.
+
+    Raises ValueError if an option makes no sense.
+    """
 
     def __init__(
         self,
@@ -71,10 +74,11 @@ class Cache(CacheBase[S]):
 
     def _live(self) -> Script[None]:
         # First the watch: what happens from now on is heard of, and read after the tree.
-        _, watched = yield from read_all(Sync(self.path), Watch(self.path, not self._single))
-        if isinstance(watched, Unimplemented):
+        watch = Together(Sync(self.path), Watch(self.path, not self._single))
+        try:
+            yield from until_answered(watch)
+        except Unimplemented:
             yield from self._follow_each()
-        answer(watched)
         while True:
             yield from self._read_tree()
             yield from self._say_once(EventKind.INITIALIZED)
@@ -109,7 +113,7 @@ class Cache(CacheBase[S]):
         return {path: node for path, node in seen.items() if node is not None}
 
     def _follow_each(self) -> Script[None]:
-        """Without persistent watches: one for each node."""
+        """Where there are no persistent watches, watch each node."""
         each = WatchesEach(self, max_depth=0 if self._single else None)
         while True:
             yield from each.read_tree()

@@ -44,7 +44,10 @@ _MODES: tuple[StartMode, ...] = ("normal", "build_initial", "post_initialized")
 
 
 class ChildrenCache(ToldOfConnection[S]):
-    """The children of a node. `data=False`: without their data."""
+    """The children of a node. `data=False`: without their data.
+
+    Raises ValueError if an option makes no sense.
+    """
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ from .reading import next_fires, read_or_await
 
 class NodeCache(CacheBase[S]):
     """One node. With `build_initial` it is read before `start` returns, and listeners are not told
-    of that."""
+    of that. Raises ValueError if an option makes no sense."""
 
     def __init__(
         self,

@@ -39,7 +39,10 @@ from .one_shots import OneShots
 
 
 class PersistentWatcher(LongLived[S, Fire]):
-    """Tells its listeners of every change of a node, or of a whole tree (PersistentWatcher)."""
+    """Tells its listeners of every change of a node, or of a whole tree (PersistentWatcher).
+
+    Raises ValueError if `recursive` is neither True nor False.
+    """
 
     def __init__(self, session: S, path: str, *, recursive: bool = False) -> None:
         super().__init__(session, path)
@@ -49,7 +52,7 @@ class PersistentWatcher(LongLived[S, Fire]):
 
     def add_reset_listener(self, listener: Callable[[], object]) -> None:
         """Call `listener()` whenever the watch has been set: changes before that were not told, so
-        read again. The first time is soon after the start."""
+        read again. The first time is soon after the start. Raises ValueError as `add_listener`."""
         check_callback("a reset listener", listener)
         self._reset_listeners.append(listener)
 

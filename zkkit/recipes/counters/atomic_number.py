@@ -57,7 +57,8 @@ class AtomicNumber(Atomic[S, N]):
 
 class AtomicLong(AtomicNumber[S, int]):
     """An integer of 64 bits, changed by one at a time (DistributedAtomicLong); with
-    `layout="kazoo"` one of any size, beside kazoo's Counter."""
+    `layout="kazoo"` one of any size, beside kazoo's Counter. Raises ValueError if there is no such
+    layout."""
 
     def __init__(
         self,

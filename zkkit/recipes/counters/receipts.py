@@ -38,10 +38,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import (
-    BadVersion,
-    ConnectionLost,
     MultiFailed,
-    NodeExists,
     NoNode,
     OutcomeUnknown,
     SessionLost,
@@ -63,7 +60,16 @@ from ...steps import (
     Set,
     Sync,
 )
-from ..shared import begin_again, create_or_there, read_all, there, until_answered
+from ..shared import (
+    begin_again,
+    check_overtaken,
+    create_or_there,
+    misses_its_node,
+    read_all,
+    there,
+    until_answered,
+    until_known,
+)
 
 
 def look(path: str) -> Script[Data | None]:
@@ -182,24 +188,24 @@ def _commit(path: str, write: Create | Set) -> Script[int]:
 
 def _send(path: str, write: Create | Set, receipt: str) -> Script[int]:
     guid = (yield from Guid()).encode()
-    left: Any
+    # What to make where an operation misses its node: the parent of a value, the receipt.
+    missing = {1: Create(receipt, mode=Mode.EPHEMERAL)}
+    if isinstance(write, Create):
+        missing[0] = Create(split(path)[0], mode=Mode.CONTAINER)
+
+    def left() -> Script[tuple[Any, ...] | None]:
+        _, found = yield from read_all(Sync(path), Get(receipt))
+        return (None, found.stat) if there(found) is not None and found.data == guid else None
+
     while True:
         try:
-            _, left = yield from Multi((write, Set(receipt, guid)))
-            return left.mzxid  # type: ignore[no-any-return]
-        except ConnectionLost:
-            _, left = yield from read_all(Sync(path), Get(receipt))
-            if there(left) is not None and left.data == guid:
-                return left.stat.mzxid  # type: ignore[no-any-return]
+            done: Any = yield from until_known(Multi((write, Set(receipt, guid))), left)
+            return done[1].mzxid  # type: ignore[no-any-return]
         except MultiFailed as refused:
-            if refused.index == 1 and isinstance(refused.error, NoNode):
-                yield from create_or_there(Create(receipt, mode=Mode.EPHEMERAL))
-            elif isinstance(write, Create) and isinstance(refused.error, NoNode):
-                yield from create_or_there(Create(split(path)[0], mode=Mode.CONTAINER))
-            elif isinstance(refused.error, BadVersion | NoNode | NodeExists):
+            if not (misses_its_node(refused) and refused.index in missing):
+                check_overtaken(refused)
                 return 0
-            else:
-                raise refused.error from None
+            yield from create_or_there(missing[refused.index])
 
 
 def _take(path: str) -> Script[Receipt]:

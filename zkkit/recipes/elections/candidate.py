@@ -58,12 +58,16 @@ class Candidate(LongLived[S, LeaderEvent]):
 
     @script
     def participants(self) -> Script[tuple[Participant, ...]]:
-        """All candidates that can be known of, the leader first. Nobody: an empty tuple."""
+        """All candidates that can be known of, the leader first. Nobody: an empty tuple.
+
+        Raises SessionLost if the session is lost before the answer comes, and what the servers
+        refuse (NoAuth).
+        """
         return self._participants()
 
     @script
     def leader(self) -> Script[Participant | None]:
-        """Who leads, as the servers see it; None if nobody does."""
+        """Who leads, as the servers see it; None if nobody does. Raises as `participants`."""
         found = yield from self._participants()
         return found[0] if found else None
 

@@ -60,7 +60,10 @@ CLOSE_MODES = ("silent", "notify")
 
 class LeaderLatch(Candidate[S]):
     """A candidate in an election from `start` to `close` (LeaderLatch). Its listeners are told a
-    `LeaderEvent` when it begins to lead and when that ends."""
+    `LeaderEvent` when it begins to lead and when that ends.
+
+    Raises ValueError if there is no such `error_policy` or `close_mode`.
+    """
 
     def __init__(
         self,

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .candidate import Candidate
 
 
+_ENDED = -1
+"""No session and no grant has this number: what was held by it is lost."""
+
+
 class Leadership(Tenure[S]):
     """One term as a leader: what a hold is to a lock. Always truthy; ask `.valid` whether we still
     lead. A leader that leads again by the same node has a new leadership, with the same token."""
@@ -33,12 +37,13 @@ class Leadership(Tenure[S]):
         return super().valid and self._later is None
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call back once if we no longer lead without having closed; at once if that is so."""
+        """Call back once if we no longer lead without having closed; at once if that is so. Raises
+        ValueError if it cannot be called, or would have to be awaited."""
         check_callback("a callback", callback)
         if self._later is None:
             super().on_lost(callback)
         else:
-            self.session.when_lost(-1, self.path, -1, callback)  # of a session that is over
+            self.session.when_lost(_ENDED, self.path, _ENDED, callback)
 
     @property
     def _later(self) -> Leadership[Any] | None:

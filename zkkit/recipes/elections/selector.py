@@ -169,7 +169,8 @@ class LeaderSelector(Candidate[S]):
 
     @script
     def interrupt(self) -> Script[None]:
-        """Ask the function to stop, if it runs. Our node goes when it has ended."""
+        """Ask the function to stop, if it runs. Our node goes when it has ended. Raises
+        SessionClosed if the session was closed."""
         yield from Dismiss(self._job)
 
     def _participants(self) -> Script[tuple[Participant, ...]]:

@@ -51,5 +51,6 @@ class ChildrenWatchLock(OwnedLock[S]):
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all contenders, the holder's first."""
+        """The paths of all contenders, the holder's first. Raises as
+        `ReentrantLock.participants`."""
         return Line(self.path, (KIND,)).participants()

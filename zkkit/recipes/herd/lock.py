@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ...errors import Cancelled, ConnectionLost, NoNode, SessionLost
+from ...errors import SessionLost
 from ...paths import join
 from ...scripting import S
-from ...steps import Delete, Guid, Proved, Script
+from ...steps import Guid, Proved, Script
 from ..locks.hold import Hold
 from ..locks.owned import OwnedLock
 from ..shared import create_if_free, delete_ours, wait_for_change
@@ -55,13 +55,4 @@ class HerdLock(OwnedLock[S]):
 
     def _let_go(self, hold: Hold[Any]) -> Script[None]:
         # The name is fixed: a blind second delete could hit the next holder's node.
-        surely = delete_ours(hold.path, lambda found: found.stat.czxid == hold.czxid)
-        try:
-            yield from Delete(hold.path)
-        except (NoNode, SessionLost):
-            return
-        except ConnectionLost:
-            yield from surely
-        except Cancelled:
-            yield from surely
-            raise
+        return delete_ours(hold.path, lambda found: found.stat.czxid == hold.czxid, is_there=True)

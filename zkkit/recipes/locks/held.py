@@ -28,6 +28,8 @@ class HeldWithin(Generic[S, HB, HA]):
 
     Whatever else is acquired or released in it, a block gives back the hold that it was given. It
     may be entered again, and by several actors: each leaves the block that it entered last.
+
+    Raises ValueError if `timeout` is no number of seconds.
     """
 
     def __init__(self, lock: Acquirable[S, HB, HA], timeout: float | None) -> None:

@@ -3,8 +3,8 @@
     <path>/locks/_c_<guid>-lock-0000000007       a line: only the first in it may take leases
     <path>/leases/_c_<guid>-lease-0000000011     one node for each lease that is taken
 
-How leases are taken, step by step, is in semaphore.py (`take_leases`). Here is what that needs: the
-pool, which says whether leases are granted, and an attempt, which knows its nodes.
+`take_leases` has the loop: how leases are taken, step by step. Below it is what it needs: the pool,
+which says whether leases are granted, and an attempt, which knows its nodes.
 
 Whoever met nobody the last time is optimistic: it creates its place in line and its leases in one
 flight. Then the leases may have been created by one who is not first. It takes them back, all of
@@ -27,22 +27,75 @@ from ...steps import (
     Guid,
     Mode,
     Node,
+    Proved,
     Recall,
     Remember,
     Request,
     Script,
     SessionId,
+    Spawn,
     Together,
+    Wait,
 )
 from ..counters.shared_count import SharedCount
-from ..line import Line, Names
-from ..shared import all_answered, all_of, answer, create_protected, read_all, withdraw
+from ..line import Line, Names, first_in_line
+from ..shared import (
+    all_answered,
+    all_of,
+    answer,
+    create_protected,
+    delete_surely,
+    list_children,
+    read_all,
+    wait_for_change,
+    withdraw,
+)
 from .layouts import CURATOR
 
 KIND = "lease-"
 UNCONTENDED = "pools at which this session met nobody"
 """Where the session's table has their paths, the latest first."""
 REMEMBERED = 64
+
+
+def take_leases(
+    pool: Pool, count: int, data: bytes, blocking: bool
+) -> Script[tuple[Node, ...] | None]:
+    """Take so many leases at once, or none: None if not blocking and there are not enough."""
+    line, uncontended = pool.line, True
+    attempt = yield from pool.attempt(count, data, blocking)
+    try:
+        # Our place in line; who met nobody the last time has its leases by the same flight.
+        queue, seen = yield from attempt.enter()
+        while not (turn := first_in_line(line.ahead_of(attempt.place, queue))).mine:
+            uncontended = False
+            if not blocking:
+                break
+            yield from wait_for_change(join(line.directory, turn.behind))
+            queue = yield from list_children(line.directory)
+        granted = False
+        if turn.mine:
+            seen = seen or (yield from attempt.create_leases())
+            watching = False
+            while not (granted := (yield from pool.granted(attempt.leases, seen))):
+                uncontended = False
+                if not blocking:
+                    break
+                if watching:
+                    yield from Wait()
+                # Not before it is needed: who is granted at once leaves no watch to be removed.
+                watching, seen = True, (yield from pool.look())
+        yield from pool.remember(uncontended)
+        if granted:
+            yield from Proved()  # what a server that lags shows us may be old
+            leave = delete_surely(attempt.place.path)
+            yield from Spawn(leave, f"leaving {line.directory}")
+            return attempt.leases
+    except BaseException as ended:
+        yield from attempt.withdraw(ended)
+        raise
+    yield from attempt.withdraw()
+    return None
 
 
 class Pool(NamedTuple):

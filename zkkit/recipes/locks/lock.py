@@ -28,13 +28,15 @@ from ..line import Line, first_in_line
 from ..shared import create_protected, saw_it_go, withdraw
 from .hold import Hold
 from .layouts import KAZOO, layout_named
-from .leases import Pool
+from .leases import Pool, take_leases
 from .owned import OwnedLock
-from .semaphore import take_leases
 
 
 class Lock(OwnedLock[S]):
-    """A fair lock across processes; whoever has the hold may release it."""
+    """A fair lock across processes; whoever has the hold may release it.
+
+    Raises ValueError if there is no such layout, or `node_data` is not bytes.
+    """
 
     owner_only: ClassVar[bool] = False
 
@@ -77,5 +79,6 @@ class Lock(OwnedLock[S]):
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of the nodes that hold the lock or are next to, the holder's first."""
+        """The paths of the nodes that hold the lock or are next to, the holder's first. Raises as
+        `ReentrantLock.participants`."""
         return (self._line or self._pool.leases).participants()

@@ -26,7 +26,7 @@ from ...scripting import (
 from ...steps import Actor, MultiOp, Recall, Remember, Script, Stat
 from ..arguments import check_blocking
 from ..shared import all_of
-from ..tenure import guarded, still_held
+from ..tenure import still_held, while_held
 from .held import Acquirable
 from .hold import Hold
 from .owned import OwnedLock
@@ -58,13 +58,14 @@ class MultiHold(Returnable[S]):
         return all(hold.valid for hold in self.holds)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
-        """Call back when the first of them is lost (for each of them, if all are)."""
+        """Call back when the first of them is lost (for each of them, if all are). Raises as
+        `Hold.on_lost`."""
         for hold in self.holds:
             hold.on_lost(callback)
 
     @script
     def check(self) -> Script[bool]:
-        """Ask the server: are all our lock nodes still there?"""
+        """Ask the server: are all our lock nodes still there? Raises as `Hold.check`."""
         for hold in self.holds:
             if not (yield from hold.check.of()):
                 return False
@@ -72,14 +73,15 @@ class MultiHold(Returnable[S]):
 
     @script
     def release(self) -> Script[None]:
-        """Release all of these holds, the last acquired first."""
+        """Release all of these holds, the last acquired first. Raises NotOwner if they were
+        released already; or the first error that this meets, when all have been tried."""
         yield from self._recipe.release_hold(self)
 
     @script
     def transaction(self, *ops: MultiOp) -> Script[tuple[str | Stat | None, ...]]:
         """Apply `ops`, all or nothing, and only if all lock nodes are still ours. Raises as
         `Hold.transaction`."""
-        return guarded(self.holds, ops)
+        return while_held(self.holds, ops)
 
     def give_back(self) -> Script[Any]:
         yield from self._recipe.forget(self)
@@ -132,7 +134,8 @@ class MultiLock(Acquirable[S, MultiHold[Blocking], MultiHold[Awaiting]]):
     ) -> Script[MultiHold[S] | None]:
         """Acquire all; None, and none of them, if one is not to be had (in time).
 
-        Raises what acquiring one of them raises; then none of them is held.
+        Raises what acquiring one of them raises; then none of them is held. ValueError if
+        `blocking` is neither True nor False.
         """
         check_blocking(blocking)
         return self._acquire(blocking)

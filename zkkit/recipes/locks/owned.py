@@ -79,7 +79,8 @@ class OwnedLock(Acquirable[S, Hold[Blocking], Hold[Awaiting]]):
         `timeout` is a deadline for the whole call, kept even when the servers are frozen.
 
         Raises SessionLost if the session was lost more often than the retry policy allows,
-        SessionClosed if it was closed, and whatever the servers refuse (NoAuth, ...).
+        SessionClosed if it was closed, and whatever the servers refuse (NoAuth, ...). ValueError if
+        `blocking` is neither True nor False.
         """
         check_blocking(blocking)
         return self._acquire(blocking)

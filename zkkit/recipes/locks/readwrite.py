@@ -48,7 +48,10 @@ READER_RULES = {"last-writer": behind_last, "first-writer": behind_first}
 
 
 class ReadWriteLock(Recipe[S]):
-    """A pair of locks, `read` and `write`."""
+    """A pair of locks, `read` and `write`.
+
+    Raises ValueError if there is no such rule or layout, or `node_data` is not bytes.
+    """
 
     def __init__(
         self,
@@ -70,7 +73,7 @@ class ReadWriteLock(Recipe[S]):
         self.read.writer, self.write.reader = self.write, self.read
 
 
-class _Half(OwnedLock[S]):
+class _InOneLine(OwnedLock[S]):
     """What readers and writers have in common: they stand in one line, each by its own rule."""
 
     reentrant: ClassVar[bool] = True
@@ -113,17 +116,18 @@ class _Half(OwnedLock[S]):
 
     @script
     def on_revoke(self, callback: Callable[[], object]) -> Script[None]:
-        """Call back when somebody asks for the lock, until the next release. (As
-        `ReentrantLock.on_revoke`.)"""
+        """Call back when somebody asks for the lock, until the next release. When to say it, and
+        what it raises: as `ReentrantLock.on_revoke`."""
         return self._revocation.begin(callback)
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all contenders of this half, the first in line first."""
+        """The paths of all contenders of this half, the first in line first. Raises as
+        `ReentrantLock.participants`."""
         return self._line.participants(self._kind)
 
 
-class WriteLock(_Half[S]):
+class WriteLock(_InOneLine[S]):
     """The write half of a ReadWriteLock. Its `acquire` raises UpgradeRefused for who reads."""
 
     reader: ReadLock[S]
@@ -142,7 +146,7 @@ class WriteLock(_Half[S]):
         return (yield from self._stand_in_line(blocking))
 
 
-class ReadLock(_Half[S]):
+class ReadLock(_InOneLine[S]):
     """The read half of a ReadWriteLock."""
 
     writer: WriteLock[S]

@@ -16,11 +16,15 @@
 
 Guarantees: at every zxid at most one session has been told that its node is first and still has
 it; grants in the order of creation; at most one waiter woken per release; a lost reply, a cancel,
-a deadline or a crash leaves neither a second contender nor an orphan. Not guaranteed: that a
-holder paused for longer than its session timeout notices before it acts. That is what
-`hold.valid`, `hold.token` and `hold.transaction` are for. Nor that one whose node somebody else
-deletes by hand notices: neither a holder, nor a waiter who is next in line, and is let in by
-step 3. `hold.check` and `hold.transaction` tell, and the next holder's token is greater.
+a deadline or a crash leaves neither a second contender nor an orphan.
+
+Not guaranteed: a holder that was paused for longer than its session timeout may act before it
+notices that it has lost the lock. `hold.valid`, `hold.token` and `hold.transaction` are for that.
+
+Nobody should delete a lock's node by hand, for its owner is not told. A holder goes on, while the
+next one is let in. A waiter who is next in line may be let in by step 3, and has no node then. Both
+can find out: `hold.check` asks the server, `hold.transaction` is refused, and the token of whoever
+holds next is greater.
 
 Timeout: our node is removed, the call gives None. Connection loss: outlived; the queue is read
 again after the reconnect. Expiry while waiting: begun again with a new node, as the retry policy
@@ -58,7 +62,11 @@ KIND = CURATOR.exclusive
 
 
 class ReentrantLock(OwnedLock[S]):
-    """A fair lock across processes that its owner may acquire again (InterProcessMutex)."""
+    """A fair lock across processes that its owner may acquire again (InterProcessMutex).
+
+    Raises ValueError if `rule` cannot be called, `persistent` is neither True nor False, or
+    `node_data` is not bytes.
+    """
 
     reentrant: ClassVar[bool] = True
 
@@ -117,11 +125,16 @@ class ReentrantLock(OwnedLock[S]):
         """Call back when somebody asks for the lock, until the next release.
 
         Say it before acquiring (the node is then created empty, so that only a request shows in
-        it), or while holding.
+        it), or while holding. Raises ValueError if `callback` cannot be called, or would have to be
+        awaited.
         """
         return self._revocation.begin(callback)
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all contenders, the holder's first."""
+        """The paths of all contenders, the holder's first.
+
+        Raises SessionLost if the session is lost before the answer comes, and what the servers
+        refuse (NoAuth).
+        """
         return self._line.participants()

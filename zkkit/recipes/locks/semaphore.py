@@ -22,8 +22,8 @@ or a crash. Whoever has a lease may return it, in whatever thread or task. With 
 there is no fencing: two holders are meant to overlap, and a lease has no `token`.
 
 Where to read on: `acquire` below is run by owned.py (who holds what, beginning again), which calls
-`_contend` and so `take_leases`, the loop. The nodes are made in leases.py, by the scripts in
-../shared.py.
+`_contend` and so `take_leases` in leases.py: the loop, which Lock shares. The nodes are made there,
+by the scripts in ../shared.py.
 
 Cost: 4 flights for an uncontended acquire and release, of which the acquire waits for 2; after one
 that met nobody 3 and 1.
@@ -34,56 +34,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ...paths import join
 from ...scripting import Returnable, S, script, timed_script
-from ...steps import Actor, Node, Proved, Script, Spawn, Wait
+from ...steps import Actor, Script
 from ..arguments import check_blocking, check_count, checked_data
 from ..counters.shared_count import SharedCount
-from ..line import first_in_line
-from ..shared import all_of, delete_surely, list_children, wait_for_change
+from ..shared import all_of
 from .hold import Hold
-from .leases import Pool
+from .leases import Pool, take_leases
 from .owned import OwnedLock
-
-
-def take_leases(
-    pool: Pool, count: int, data: bytes, blocking: bool
-) -> Script[tuple[Node, ...] | None]:
-    """Take so many leases at once, or none: None if not blocking and there are not enough."""
-    line, uncontended = pool.line, True
-    attempt = yield from pool.attempt(count, data, blocking)
-    try:
-        # Our place in line; who met nobody the last time has its leases by the same flight.
-        queue, seen = yield from attempt.enter()
-        while not (turn := first_in_line(line.ahead_of(attempt.place, queue))).mine:
-            uncontended = False
-            if not blocking:
-                break
-            yield from wait_for_change(join(line.directory, turn.behind))
-            queue = yield from list_children(line.directory)
-        granted = False
-        if turn.mine:
-            seen = seen or (yield from attempt.create_leases())
-            watching = False
-            while not (granted := (yield from pool.granted(attempt.leases, seen))):
-                uncontended = False
-                if not blocking:
-                    break
-                if watching:
-                    yield from Wait()
-                # Not before it is needed: who is granted at once leaves no watch to be removed.
-                watching, seen = True, (yield from pool.look())
-        yield from pool.remember(uncontended)
-        if granted:
-            yield from Proved()  # what a server that lags shows us may be old
-            leave = delete_surely(attempt.place.path)
-            yield from Spawn(leave, f"leaving {line.directory}")
-            return attempt.leases
-    except BaseException as ended:
-        yield from attempt.withdraw(ended)
-        raise
-    yield from attempt.withdraw()
-    return None
 
 
 class Lease(Hold[S]):
@@ -110,7 +68,8 @@ class Leases(Returnable[S]):
 
     @script
     def release(self) -> Script[None]:
-        """Return all that have not been returned yet."""
+        """Return all that have not been returned yet. Raises the first error that this meets
+        (NoAuth, ...), when all have been tried."""
         yield from self.give_back()
 
     def give_back(self) -> Script[None]:
@@ -120,7 +79,8 @@ class Leases(Returnable[S]):
 class Semaphore(OwnedLock[S]):
     """Up to `limit` leases across processes.
 
-    Raises ValueError if the limit is neither a number from 1 nor a SharedCount of this session.
+    Raises ValueError if the limit is neither a number from 1 nor a SharedCount of this session, or
+    `node_data` is not bytes.
     """
 
     owner_only: ClassVar[bool] = False
@@ -188,5 +148,6 @@ class Semaphore(OwnedLock[S]):
 
     @script
     def participants(self) -> Script[tuple[str, ...]]:
-        """The paths of all leases, the oldest first; the last ones may not be granted yet."""
+        """The paths of all leases, the oldest first; the last ones may not be granted yet. Raises
+        as `ReentrantLock.participants`."""
         return self._pool.leases.participants()

@@ -27,6 +27,7 @@ time of day, only how long ago things were: so without a bound on time there are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ class State(NamedTuple):
     heard: int
     """How long ago the ruling leader heard of the session, or EXPIRED."""
     server: str
-    """To which the client is connected, or connects: leader, follower, or "" (none)."""
+    """The server to which the client is connected, or connects: leader, follower, or "" (none)."""
     deposed: bool
     """Whether the leader of that server has been deposed."""
     pinged: int
@@ -87,9 +88,9 @@ class State(NamedTuple):
     noted: bool
     """Whether the follower's touch table has the session."""
     up: tuple[str, ...]
-    """Under way from the follower to its leader, the oldest first."""
+    """What is under way from the follower to its leader, the oldest first."""
     down: tuple[str, ...]
-    """Under way from the leader to the follower."""
+    """What is under way from the leader to the follower."""
     request: str
     """What the client waits for: connect, ping, sync, write, or "" (nothing)."""
     place: str
@@ -116,6 +117,19 @@ class Model:
         self.beats = rule.beats
         self.pause = min(ensemble.gap, rule.pause or ensemble.gap)
         self.carried = Carried(rule, ensemble.timeout, ensemble.gap)
+        self._effects: dict[str, Callable[..., State]] = {
+            "time": self._on_time,
+            "expire": self._on_expire,
+            "elect": self._on_elect,
+            "break": self._on_break,
+            "connect": self._on_connect,
+            "send": self._on_send,
+            "arrive": self._on_arrive,
+            "leader": self._on_leader,
+            "ping": self._on_ping,
+            "follower": self._on_follower,
+            "hear": self._on_hear,
+        }
 
     # --- what can happen ----------------------------------------------------------------------
 
@@ -189,7 +203,7 @@ class Model:
 
     def after(self, state: State, event: Event) -> State:
         """The state after an event."""
-        after: State = getattr(self, f"_on_{event[0]}")(state, *event[1:])
+        after = self._effects[event[0]](state, *event[1:])
         if not after.lost and not self.carried.holds(after.rule):
             after = after._replace(lost=True)
         return after

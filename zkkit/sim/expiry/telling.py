@@ -194,7 +194,7 @@ class _Teller:
         return f"{heard}answers the {request}"
 
     def _until(self, step: ModelStep) -> int:
-        """Until when the client says valid, if nothing more is answered."""
+        """The moment until which the client says valid, if nothing more is answered."""
         carried, rule, units = self.model.carried, step.after.rule, 0
         while carried.holds(rule):
             rule, units = carried.later(rule), units + 1

@@ -26,7 +26,7 @@ class Opens(At):
     """Opens the gate: deletes the node that keeps it closed."""
 
     def life(self) -> Script[None]:
-        """In its own time."""
+        """Take some time, then open."""
         yield from Work()
         yield from Say("arrives")
         yield from delete_surely(self.path, outlives_session=True)
@@ -94,7 +94,7 @@ class Meets(NamedTuple):
         return create_or_there(Create(join(self.path, guid)))
 
     def wait(self) -> Script[None]:
-        """Until enough have come."""
+        """Wait until enough have come."""
         while len((yield from list_children(self.path, watch=True))) < self.many:
             yield from Wait()
 

@@ -32,7 +32,7 @@ class Follows(At):
     """Reads with a watch, and reads again whenever it is woken."""
 
     def life(self) -> Script[None]:
-        """For ever."""
+        """Look, tell, and wait, for ever."""
         yield from self.begin()
         newest, shown = -1, 0
         while True:
@@ -68,7 +68,7 @@ class Follows(At):
         yield from Say("sees", value)
 
     def wait(self) -> Script[Fire]:
-        """Until something may have changed."""
+        """Wait until something may have changed."""
         return (yield from Wait())
 
 

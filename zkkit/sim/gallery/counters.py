@@ -60,7 +60,7 @@ class Adds(At):
         return number(found.data) + 1
 
     def was_applied(self, marker: str) -> Script[bool]:
-        """After a lost reply: find out."""
+        """Find out what became of it, after a lost reply."""
         _, stat = yield from until_answered(Together(Sync(marker), Exists(marker)))
         return stat is not None
 

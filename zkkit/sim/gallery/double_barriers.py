@@ -36,7 +36,7 @@ class ComesAndGoes(NamedTuple):
     many: int = 2
 
     def life(self) -> Script[None]:
-        """In, work, out."""
+        """Enter, work, leave."""
         name = protected((yield from Guid()), MEMBER)
         node: Node | None = None
         yield from Work()  # each comes when it comes
@@ -61,7 +61,7 @@ class ComesAndGoes(NamedTuple):
         return node
 
     def wait_for_all(self) -> Script[None]:
-        """Until enough have come."""
+        """Wait until enough have come."""
         while True:
             names = yield from list_children(self.path, watch=True)
             if READY in names:
@@ -76,7 +76,7 @@ class ComesAndGoes(NamedTuple):
         return delete_surely(node.path)
 
     def wait_for_none(self) -> Script[None]:
-        """Until nobody is left inside."""
+        """Wait until nobody is left inside."""
         while {*(yield from list_children(self.path, watch=True))} - {READY}:
             yield from Wait()
 

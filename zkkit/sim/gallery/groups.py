@@ -50,7 +50,7 @@ class Counts(At):
     """Says how many members there are, and looks again whenever it is woken."""
 
     def life(self) -> Script[None]:
-        """For ever."""
+        """Look, tell, and wait, for ever."""
         while True:
             yield from Say("members", len((yield from self.look())))
             yield from self.wait()
@@ -60,7 +60,7 @@ class Counts(At):
         return list_children(self.path, watch=True)
 
     def wait(self) -> Script[Fire]:
-        """Until somebody may have come or gone."""
+        """Wait until somebody may have come or gone."""
         return (yield from Wait())
 
 

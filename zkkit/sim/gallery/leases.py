@@ -93,7 +93,7 @@ class TakesASlot(Holding):
         return None
 
     def wait(self) -> Script[None]:
-        """Until one may be free."""
+        """Wait until one may be free."""
         if len((yield from list_children(self.path, watch=True))) >= LEASES:
             yield from Wait()
 

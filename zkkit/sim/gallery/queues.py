@@ -123,7 +123,7 @@ class Takes(NamedTuple):
         return True
 
     def was_applied(self, marker: str) -> Script[bool]:
-        """After a lost reply: find out."""
+        """Find out what became of it, after a lost reply."""
         return is_there(marker)
 
     def tidy(self, marker: str) -> Script[None]:

@@ -58,7 +58,7 @@ def waiting(view: View, *, pollers: bool = False) -> list[int]:
 
 
 def how_it_waits(view: View, actor: int) -> str:
-    """In words."""
+    """How an actor waits, in words."""
     timed = view.actors[actor][at.DOES] == "pause"
     paths = ", ".join(watched(view, actor))
     return (
