@@ -22,31 +22,31 @@ from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.processes import ChildSilent
 from zkkit.bench.kit.statistics import Interval, median_interval
+from zkkit.bench.locks.curator_locks import RACES
+from zkkit.bench.locks.experiment import EXPERIMENT, MODULES
+from zkkit.bench.locks.figures import LocksResults, figures
+from zkkit.bench.locks.judge import LockCell, LockSpeeds, judge
+from zkkit.bench.locks.layers import layer_shares
+from zkkit.bench.locks.plan import MUTEX, LockRow, LocksPlan, LockTurn
+from zkkit.bench.locks.run import measure
 from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, ZKKIT
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.bench.peers.fronts import thread_cpu
 from zkkit.bench.peers.layers import LAYERS, LayerCosts, LayerProfile
 from zkkit.bench.peers.libraries import Contended, JavaPeer, Peer, PythonPeer
 from zkkit.bench.peers.rounds import Round, RoundsPlan
-from zkkit.bench.speed.curator_locks import RACES
-from zkkit.bench.speed.experiment import EXPERIMENT, MODULES
-from zkkit.bench.speed.figures import SpeedResults, figures
-from zkkit.bench.speed.judge import Cell, Speeds, judge
-from zkkit.bench.speed.layers import layer_shares
-from zkkit.bench.speed.plan import MUTEX, PlannedCell, SpeedPlan, SpeedRow
-from zkkit.bench.speed.run import measure
 from zkkit.ensemble import FAST_START
 
 PATIENCE = 30.0
 
 
-def plan_of(*peers: str, repeats: int = 1, seconds: float = 0.1, seed: int = 1) -> SpeedPlan:
-    return SpeedPlan(peers, (2,), repeats, seconds, seed)
+def plan_of(*peers: str, repeats: int = 1, seconds: float = 0.1, seed: int = 1) -> LocksPlan:
+    return LocksPlan(peers, (2,), repeats, seconds, seed)
 
 
-def cell(peer: str = ZKKIT, repeat: int = 0, rate: float = 100.0, sessions: int = 1) -> Cell:
-    planned = PlannedCell(SpeedRow(MUTEX, sessions), peer, repeat)
-    return Cell(planned, 200, rate, 0.01, 2.0, 1.0, {"node1": 0.5, "node2": 0.25})
+def cell(peer: str = ZKKIT, repeat: int = 0, rate: float = 100.0, sessions: int = 1) -> LockCell:
+    turn = LockTurn(LockRow(MUTEX, sessions), peer, repeat)
+    return LockCell(turn, 200, rate, 0.01, 2.0, 1.0, {"node1": 0.5, "node2": 0.25})
 
 
 class TestPlan:
@@ -56,7 +56,7 @@ class TestPlan:
         cells = list(plan.cells(plan.rows))
         assert len(cells) == len(plan) == 6 * 3 * 6
         orders = [
-            tuple(planned.peer for planned in group)
+            tuple(turn.peer for turn in group)
             for (_, row), group in groupby(cells, key=lambda one: (one.repeat, one.row))
             if row == plan.rows[0]
         ]
@@ -73,11 +73,11 @@ class TestPlan:
 
     def test_rows_go_forwards_then_backwards(self) -> None:
         plan = plan_of("a", repeats=2)
-        rows = [planned.row for planned in plan.cells(plan.rows)]
+        rows = [turn.row for turn in plan.cells(plan.rows)]
         assert rows == [*plan.rows, *reversed(plan.rows)]
 
     def test_the_seed_decides(self) -> None:
-        def order(seed: int) -> list[PlannedCell]:
+        def order(seed: int) -> list[LockTurn]:
             plan = plan_of("a", "b", "c", repeats=6, seed=seed)
             return list(plan.cells(plan.rows))
 
@@ -105,7 +105,7 @@ class TestFigures:
 
     def test_ratios_are_made_repeat_by_repeat(self) -> None:
         """A machine that is twice as fast in the second repeat does not blur the ratio."""
-        speeds = Speeds(plan_of(ZKKIT, KAZOO, repeats=2))
+        speeds = LockSpeeds(plan_of(ZKKIT, KAZOO, repeats=2))
         speeds.cells = [cell(ZKKIT, 0, 150.0), cell(KAZOO, 0, 100.0),
                         cell(KAZOO, 1, 200.0), cell(ZKKIT, 1, 300.0)]  # fmt: skip
         (found,) = figures(speeds)
@@ -115,7 +115,7 @@ class TestFigures:
 
     def test_on_asyncio_it_is_a_row_of_its_own(self) -> None:
         """Beside the same cells of the others, and never beside zkkit on threads."""
-        speeds = Speeds(plan_of(ZKKIT, ASYNCIO, KAZOO))
+        speeds = LockSpeeds(plan_of(ZKKIT, ASYNCIO, KAZOO))
         speeds.cells = [cell(ZKKIT, 0, 150.0), cell(ASYNCIO, 0, 300.0), cell(KAZOO, 0, 100.0)]
         on_threads, awaited = figures(speeds)
         assert (on_threads.subject, awaited.subject) == (ZKKIT, ASYNCIO)
@@ -125,7 +125,7 @@ class TestFigures:
 
     def test_unknown_cpu_is_none(self) -> None:
         """No zero where nobody knows."""
-        speeds = Speeds(plan_of(ZKKIT))
+        speeds = LockSpeeds(plan_of(ZKKIT))
         speeds.cells = [replace(cell(), client_cpu=None, server_cpu={})]
         (found,) = figures(speeds)
         peer = found.peers[ZKKIT]
@@ -133,11 +133,11 @@ class TestFigures:
 
     def test_results_are_read_back_as_they_were(self) -> None:
         """From JSON they come back typed, and equal."""
-        speeds = Speeds(plan_of(ZKKIT, KAZOO), {ZKKIT: "1"}, [cell(ZKKIT), cell(KAZOO)])
+        speeds = LockSpeeds(plan_of(ZKKIT, KAZOO), {ZKKIT: "1"}, [cell(ZKKIT), cell(KAZOO)])
         written = EXPERIMENT.figures(
             speeds, head_of("x", judge(speeds), "command", datetime.now(UTC), None)
         )
-        assert SpeedResults.from_data(json.loads(as_json(written))) == written
+        assert LocksResults.from_data(json.loads(as_json(written))) == written
 
     def test_a_saturated_client_is_marked(self) -> None:
         assert not cell().saturated
@@ -147,7 +147,7 @@ class TestFigures:
 
 class TestVerdict:
     def test_all_is_well(self) -> None:
-        speeds = Speeds(plan_of(ZKKIT))
+        speeds = LockSpeeds(plan_of(ZKKIT))
         speeds.cells = [cell()] * len(speeds.plan)
         assert judge(speeds).verdict == "holds"
 
@@ -159,12 +159,12 @@ class TestVerdict:
         ],
     )
     def test_one_bad_cell_is_enough(self, bad: dict[str, str], verdict: str) -> None:
-        speeds = Speeds(plan_of(ZKKIT))
+        speeds = LockSpeeds(plan_of(ZKKIT))
         speeds.cells = [cell()] * (len(speeds.plan) - 1) + [replace(cell(), **bad)]  # type: ignore[arg-type]
         assert judge(speeds).verdict == verdict
 
     def test_too_few_cells_are_no_proof(self) -> None:
-        speeds = Speeds(plan_of(ZKKIT), cells=[cell()])
+        speeds = LockSpeeds(plan_of(ZKKIT), cells=[cell()])
         assert judge(speeds).verdict == "unknown"
 
 
@@ -197,12 +197,12 @@ def python_peer(name: str, hosts: str) -> PythonPeer:
     return PythonPeer(name, hosts, MODULES[name])
 
 
-def run(hosts: str, peers: Sequence[Peer], seconds: float = 0.1) -> Speeds:
+def run(hosts: str, peers: Sequence[Peer], seconds: float = 0.1) -> LockSpeeds:
     plan = plan_of(*(peer.name for peer in peers), seconds=seconds)
     return measure(plan, hosts, peers, pids={"us": os.getpid()}, compiled=300)
 
 
-def trusted(speeds: Speeds) -> bool:
+def trusted(speeds: LockSpeeds) -> bool:
     """Whether all cells were measured and every count agrees. A cell of a tenth of a second may
     fail to settle on a busy machine: that is no defect."""
     whys = {one.void for one in speeds.cells} | {one.overlap for one in speeds.cells}
@@ -251,16 +251,16 @@ def test_zkkit_and_kazoo(zk_hosts: str) -> None:
             peer.close()
     assert trusted(speeds), speeds.judgement.why
     assert set(speeds.versions) == {ZKKIT, ASYNCIO, KAZOO}
-    rows = dict.fromkeys((c.planned.row.kind.name, c.planned.row.sessions) for c in speeds.cells)
+    rows = dict.fromkeys((c.turn.row.kind.name, c.turn.row.sessions) for c in speeds.cells)
     assert list(rows) == [
         ("mutex", 1), ("lock", 1), ("semaphore", 1), ("read", 1), ("write", 1), ("mutex", 2)
     ]  # fmt: skip
-    awaited = [c.planned.row for c in speeds.cells if c.planned.peer == ASYNCIO]
-    assert awaited == [SpeedRow(MUTEX, 1), SpeedRow(MUTEX, 2)]
+    awaited = [c.turn.row for c in speeds.cells if c.turn.peer == ASYNCIO]
+    assert awaited == [LockRow(MUTEX, 1), LockRow(MUTEX, 2)]
     assert all(set(one.server_cpu) == {"us"} for one in speeds.cells)
     if sys.platform == "linux":
         for one in speeds.cells:
-            who = "event loop" if one.planned.peer == ASYNCIO else "contenders"
+            who = "event loop" if one.turn.peer == ASYNCIO else "contenders"
             assert one.thread_cpu[who] > 0
     assert no_nodes_of_ours(zk_hosts)
     for peer in peers:
@@ -358,7 +358,7 @@ def test_an_invented_acquisition_voids(zk_hosts: str) -> None:
     """The servers know of no node for it."""
     cells = run(zk_hosts, [Liar((1, 2), (3, 4))]).cells
     why = "the clients acquired 2 times, the servers created 0 nodes"
-    assert [one.void for one in cells if one.planned.row.sessions == 1] == [why] * 5
+    assert [one.void for one in cells if one.turn.row.sessions == 1] == [why] * 5
 
 
 def test_overlapping_holds_break(zk_hosts: str) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from zkkit import cli
+from zkkit.bench.locks import experiment
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.locks.plan import LockTurn
 from zkkit.bench.peers import libraries
 from zkkit.bench.peers.curator_jars import CuratorMissing
 from zkkit.bench.peers.layers import LAYERS
-from zkkit.bench.speed import experiment
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.layers import LayerShares
-from zkkit.bench.speed.plan import PlannedCell
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of measuring for minutes, make up figures: zkkit 300 a second, the others 200."""
 
     def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        speeds = Speeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
-        for planned in plan.cells(plan.rows):
-            speeds.cells.append(_made_up(planned))
+        speeds = LockSpeeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
+        for turn in plan.cells(plan.rows):
+            speeds.cells.append(_made_up(turn))
             on_cell(speeds.cells[-1])
         return speeds
 
@@ -81,11 +81,11 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "layer_shares", layers)
 
 
-def _made_up(planned: PlannedCell) -> Cell:
-    rate = {"zkkit": 300.0, "zkkit on asyncio": 500.0}.get(planned.peer, 200.0)
-    stalled = (planned.row.name, planned.peer, planned.repeat) == ("lock, 1 session", "kazoo", 1)
+def _made_up(turn: LockTurn) -> LockCell:
+    rate = {"zkkit": 300.0, "zkkit on asyncio": 500.0}.get(turn.peer, 200.0)
+    stalled = (turn.row.name, turn.peer, turn.repeat) == ("lock, 1 session", "kazoo", 1)
     longest = 7.9 if stalled else 0.9
-    return Cell(planned, 200, rate, 0.01, 1.0, 0.95, {"node1": 0.1}, longest)
+    return LockCell(turn, 200, rate, 0.01, 1.0, 0.95, {"node1": 0.1}, longest)
 
 
 def test_without_java(
@@ -146,8 +146,10 @@ def test_an_overlap_is_exit_1(
     """A lock that lets two in is told by the exit code, whatever its speed."""
 
     def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        broken = PlannedCell(plan.rows[0], "kazoo", 0)
-        return Speeds(plan, cells=[Cell(broken, 2, 9.0, 0.01, 1.0, 0.5, {}, overlap="a and b")])
+        broken = LockTurn(plan.rows[0], "kazoo", 0)
+        return LockSpeeds(
+            plan, cells=[LockCell(broken, 2, 9.0, 0.01, 1.0, 0.5, {}, overlap="a and b")]
+        )
 
     monkeypatch.setattr(experiment, "measure", measure)
     monkeypatch.setattr(experiment, "layer_shares", lambda *given: ())

@@ -46,7 +46,7 @@ EXPERIMENTS = {
         "zkkit.bench.caches.experiment", "two generations of a cache over the same tree"
     ),
     "locks": ExperimentEntry(
-        "zkkit.bench.speed.experiment", "zkkit's locks beside kazoo's and Java Curator's"
+        "zkkit.bench.locks.experiment", "zkkit's locks beside kazoo's and Java Curator's"
     ),
     "recipes": ExperimentEntry(
         "zkkit.bench.recipes.experiment", "elections, counters, barriers and caches beside theirs"

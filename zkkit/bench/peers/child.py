@@ -1,7 +1,7 @@
 """A process with sessions of one library, zkkit or kazoo, each in a thread of its own, or all on
 one event loop.
 
-    python -m zkkit.bench.peers.child zkkit.bench.speed.zkkit_locks '["127.0.0.1:2181"]' [profiled]
+    python -m zkkit.bench.peers.child zkkit.bench.locks.zkkit_locks '["127.0.0.1:2181"]' [profiled]
 
 The module is imported; it has VERSION, `connect(hosts)` and `close(client)`, and in RACES, by kind,
 what makes of a client and a path something to acquire and release. Where `connect` is a coroutine

@@ -4,13 +4,13 @@ zkkit's CPU time goes."""
 from __future__ import annotations
 
 from zkkit.bench.kit import ground
+from zkkit.bench.locks.figures import LocksResults
+from zkkit.bench.locks.words import layers_name, layers_title, row_name, title
 from zkkit.bench.peers import picture
 from zkkit.bench.peers.layers import LAYERS
-from zkkit.bench.speed.figures import SpeedResults
-from zkkit.bench.speed.words import layers_name, layers_title, row_name, title
 
 
-def ratios_png(results: SpeedResults) -> bytes:
+def ratios_png(results: LocksResults) -> bytes:
     """Ratios with their intervals, a line for each row."""
     return picture.ratios_png(
         [(row_name(figure), figure.ratios) for figure in results.figures],
@@ -20,7 +20,7 @@ def ratios_png(results: SpeedResults) -> bytes:
     )
 
 
-def layers_png(results: SpeedResults) -> bytes:
+def layers_png(results: LocksResults) -> bytes:
     """A bar for each profiled run, its layers side by side."""
     return picture.shares_png(
         [(layers_name(one), one.shares()) for one in results.layers],

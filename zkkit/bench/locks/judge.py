@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zkkit.bench.kit.judgement import Judgement, first_of
+from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.locks.plan import LocksPlan, LockTurn
 from zkkit.bench.peers.comparison import doubted, is_saturated
-from zkkit.bench.speed.layers import LayerShares
-from zkkit.bench.speed.plan import PlannedCell, SpeedPlan
 
 
 @dataclass(frozen=True)
-class Cell:
+class LockCell:
     """What one peer did at one row in one repeat."""
 
-    planned: PlannedCell
+    turn: LockTurn
     acquisitions: int
     rate: float
     """Grants in a second, when it had settled."""
@@ -38,20 +38,20 @@ class Cell:
     @property
     def saturated(self) -> bool:
         """Whether the client's interpreter was at its limit."""
-        return is_saturated(self.planned.peer, self.client_cpu, self.seconds)
+        return is_saturated(self.turn.peer, self.client_cpu, self.seconds)
 
     @property
     def name(self) -> str:
-        return f"{self.planned.row.name}, {self.planned.peer}, repeat {self.planned.repeat + 1}"
+        return f"{self.turn.row.name}, {self.turn.peer}, repeat {self.turn.repeat + 1}"
 
 
 @dataclass
-class Speeds:
+class LockSpeeds:
     """Everything that was measured, also if it was stopped half-way."""
 
-    plan: SpeedPlan
+    plan: LocksPlan
     versions: Mapping[str, str] = field(default_factory=dict)
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[LockCell] = field(default_factory=list)
     stopped: str = ""
     left_out: str = ""
     """Which peer this machine does not have, and how to get it."""
@@ -64,7 +64,7 @@ class Speeds:
         return judge(self)
 
 
-def judge(speeds: Speeds) -> Judgement:
+def judge(speeds: LockSpeeds) -> Judgement:
     """Whether the figures can be trusted: not whether they please."""
     cells = speeds.cells
     broken = [f"{cell.name}: {cell.overlap}" for cell in cells if cell.overlap]

@@ -70,7 +70,7 @@ KINDS: dict[str, LockKind] = {
 
 
 @dataclass(frozen=True)
-class SpeedRow:
+class LockRow:
     """One line of the comparison: so many sessions want one path."""
 
     kind: LockKind
@@ -82,16 +82,16 @@ class SpeedRow:
 
 
 @dataclass(frozen=True)
-class PlannedCell:
+class LockTurn:
     """One cell to be measured."""
 
-    row: SpeedRow
+    row: LockRow
     peer: str
     repeat: int
 
 
 @dataclass(frozen=True)
-class SpeedPlan:
+class LocksPlan:
     """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
     that is nothing: no repeat, no time, or sessions that do not contend."""
 
@@ -109,24 +109,24 @@ class SpeedPlan:
             raise ValueError("fewer than two sessions do not contend")
 
     @property
-    def uncontended(self) -> tuple[SpeedRow, ...]:
-        return tuple(SpeedRow(kind, 1) for kind in KINDS.values())
+    def uncontended(self) -> tuple[LockRow, ...]:
+        return tuple(LockRow(kind, 1) for kind in KINDS.values())
 
     @property
-    def contended(self) -> tuple[SpeedRow, ...]:
-        return tuple(SpeedRow(MUTEX, sessions) for sessions in self.sessions)
+    def contended(self) -> tuple[LockRow, ...]:
+        return tuple(LockRow(MUTEX, sessions) for sessions in self.sessions)
 
     @property
-    def rows(self) -> tuple[SpeedRow, ...]:
+    def rows(self) -> tuple[LockRow, ...]:
         return self.uncontended + self.contended
 
-    def cells(self, rows: tuple[SpeedRow, ...]) -> Iterator[PlannedCell]:
+    def cells(self, rows: tuple[LockRow, ...]) -> Iterator[LockTurn]:
         """All cells of these rows, in their order."""
         for row, peer, repeat in in_turn(rows, self.peers, self.repeats, self.seed):
             if peer in self.peers_at(row):
-                yield PlannedCell(row, peer, repeat)
+                yield LockTurn(row, peer, repeat)
 
-    def peers_at(self, row: SpeedRow) -> tuple[str, ...]:
+    def peers_at(self, row: LockRow) -> tuple[str, ...]:
         """Those that are measured at this row: on asyncio it is only the mutex."""
         return tuple(name for name in self.peers if name != ASYNCIO or name in row.kind.classes)
 

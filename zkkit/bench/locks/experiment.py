@@ -14,28 +14,28 @@ from zkkit.bench.kit.report import report
 from zkkit.bench.kit.results import Head
 from zkkit.bench.kit.servers import BENCHMARK, MeasuredServers
 from zkkit.bench.kit.tables import as_html, as_markdown, as_text
+from zkkit.bench.locks import picture, words
+from zkkit.bench.locks.curator_locks import RACES
+from zkkit.bench.locks.figures import LocksResults, figures
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.layers import layer_shares
+from zkkit.bench.locks.plan import LocksPlan
+from zkkit.bench.locks.run import measure
 from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, OURS, ZKKIT
 from zkkit.bench.peers.libraries import peers
-from zkkit.bench.speed import picture, words
-from zkkit.bench.speed.curator_locks import RACES
-from zkkit.bench.speed.figures import SpeedResults, figures
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.layers import layer_shares
-from zkkit.bench.speed.plan import SpeedPlan
-from zkkit.bench.speed.run import measure
 from zkkit.show import page
 from zkkit.show.progress import Progress
 from zkkit.show.table import pairs
 
 MODULES = {
-    ZKKIT: "zkkit.bench.speed.zkkit_locks",
-    ASYNCIO: "zkkit.bench.speed.aio_locks",
-    KAZOO: "zkkit.bench.speed.kazoo_locks",
+    ZKKIT: "zkkit.bench.locks.zkkit_locks",
+    ASYNCIO: "zkkit.bench.locks.aio_locks",
+    KAZOO: "zkkit.bench.locks.kazoo_locks",
 }
 """The peers in Python."""
 
 
-class SpeedExperiment(Experiment[SpeedPlan, Speeds, SpeedResults]):
+class LocksExperiment(Experiment[LocksPlan, LockSpeeds, LocksResults]):
     """How fast locks are, and whether those figures can be trusted."""
 
     description = """\
@@ -66,11 +66,11 @@ exit codes:
         arguments.add_results(parser, "bench-locks")
         arguments.add_servers(parser)
 
-    def plan(self, args: argparse.Namespace) -> SpeedPlan:
+    def plan(self, args: argparse.Namespace) -> LocksPlan:
         """Without the peers: which of them this machine has is seen when it begins."""
-        return SpeedPlan((), args.sessions, args.repeats, args.seconds, args.seed)
+        return LocksPlan((), args.sessions, args.repeats, args.seconds, args.seed)
 
-    def run(self, plan: SpeedPlan, servers: MeasuredServers) -> Speeds:
+    def run(self, plan: LocksPlan, servers: MeasuredServers) -> LockSpeeds:
         given = peers(servers.hosts, BENCHMARK, modules=MODULES, races=RACES)
         with given as (found, left_out):
             if left_out:
@@ -91,11 +91,11 @@ exit codes:
             speeds.layers = layer_shares(servers.hosts, ours, plan.sessions, plan.seconds)
         return speeds
 
-    def judge(self, outcome: Speeds) -> Judgement:
+    def judge(self, outcome: LockSpeeds) -> Judgement:
         return outcome.judgement
 
-    def figures(self, outcome: Speeds, head: Head) -> SpeedResults:
-        return SpeedResults(
+    def figures(self, outcome: LockSpeeds, head: Head) -> LocksResults:
+        return LocksResults(
             head,
             outcome.plan,
             outcome.versions,
@@ -107,15 +107,15 @@ exit codes:
             outcome.layers,
         )
 
-    def words(self, results: SpeedResults) -> Words:
+    def words(self, results: LocksResults) -> Words:
         parts = [as_text(words.tables(results)), pairs(words.conditions(results), indent=0)]
         return Words(words.title(results), "\n\n".join(filter(None, [*parts, results.left_out])))
 
-    def picture(self, results: SpeedResults) -> Mapping[str, bytes]:
+    def picture(self, results: LocksResults) -> Mapping[str, bytes]:
         drawn = {"ratios.png": picture.ratios_png(results)} if results.figures else {}
         return drawn | ({"layers.png": picture.layers_png(results)} if results.layers else {})
 
-    def page(self, results: SpeedResults, pictures: Mapping[str, bytes]) -> str:
+    def page(self, results: LocksResults, pictures: Mapping[str, bytes]) -> str:
         body = [
             "<p>Each peer acquires and releases one lock as often as it can: alone, and with many "
             "sessions that want the same path. The peers take turns on the same servers.</p>",
@@ -138,7 +138,7 @@ exit codes:
             beside="results.json has every cell, figures.md the tables to paste",
         )
 
-    def files(self, outcome: Speeds, results: SpeedResults) -> Mapping[str, str]:
+    def files(self, outcome: LockSpeeds, results: LocksResults) -> Mapping[str, str]:
         return {"figures.md": as_markdown(words.tables(results), words.conditions(results))}
 
 
@@ -149,10 +149,10 @@ def _sessions(text: str) -> tuple[int, ...]:
     return numbers
 
 
-def _describe(cell: Cell) -> str:
-    planned = cell.planned
-    text = f"{planned.row.name}, {planned.peer}: {cell.rate:,.0f}/s"
+def _describe(cell: LockCell) -> str:
+    turn = cell.turn
+    text = f"{turn.row.name}, {turn.peer}: {cell.rate:,.0f}/s"
     return f"{text} (void)" if cell.void else text
 
 
-EXPERIMENT = SpeedExperiment()
+EXPERIMENT = LocksExperiment()

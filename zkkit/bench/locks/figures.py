@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from zkkit.bench.kit.results import Results
 from zkkit.bench.kit.statistics import Interval, Spread, spread_of
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.locks.plan import LocksPlan
 from zkkit.bench.peers.comparison import OURS, ZKKIT, ratios_of
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.layers import LayerShares
-from zkkit.bench.speed.plan import SpeedPlan
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PeerFigure:
 
 
 @dataclass(frozen=True)
-class SpeedFigure:
+class LockFigure:
     """One row: what each peer did, and how zkkit compares with each of the others. What zkkit did
     on asyncio is a row of its own, beside the same cells of the others."""
 
@@ -49,35 +49,35 @@ class SpeedFigure:
 
 
 @dataclass(frozen=True)
-class SpeedResults(Results):
+class LocksResults(Results):
     """What results.json says about the speed of locks."""
 
     experiment: ClassVar[str] = "locks"
-    plan: SpeedPlan
+    plan: LocksPlan
     versions: Mapping[str, str]
     peer_flags: tuple[str, ...]
     left_out: str
-    figures: tuple[SpeedFigure, ...]
-    runs: tuple[Cell, ...]
+    figures: tuple[LockFigure, ...]
+    runs: tuple[LockCell, ...]
     warmed: Mapping[str, int] = field(default_factory=dict)
     """Acquisitions of each peer before anything counted."""
     layers: tuple[LayerShares, ...] = ()
     """Where zkkit's CPU time goes."""
 
 
-def figures(speeds: Speeds) -> tuple[SpeedFigure, ...]:
+def figures(speeds: LockSpeeds) -> tuple[LockFigure, ...]:
     """One for each row that all peers were measured at."""
     found = []
     for row in speeds.plan.rows:
-        cells = [c for c in speeds.cells if c.planned.row == row and not c.void]
+        cells = [c for c in speeds.cells if c.turn.row == row and not c.void]
         there = speeds.plan.peers_at(row)
-        mine = {name: [c for c in cells if c.planned.peer == name] for name in there}
+        mine = {name: [c for c in cells if c.turn.peer == name] for name in there}
         if not all(mine.values()):
             continue
         rates = {name: _rates(measured) for name, measured in mine.items()}
         others = [name for name in there if name not in OURS]
         found += [
-            SpeedFigure(
+            LockFigure(
                 kind=row.kind.name,
                 sessions=row.sessions,
                 classes=row.kind.classes,
@@ -91,7 +91,7 @@ def figures(speeds: Speeds) -> tuple[SpeedFigure, ...]:
     return tuple(found)
 
 
-def _peer(cells: Sequence[Cell]) -> PeerFigure:
+def _peer(cells: Sequence[LockCell]) -> PeerFigure:
     """CPU over all cells together: its clock ticks too seldom for one of them."""
     acquisitions = sum(cell.acquisitions for cell in cells)
     seconds = sum(cell.seconds for cell in cells)
@@ -115,6 +115,6 @@ def _peer(cells: Sequence[Cell]) -> PeerFigure:
     )
 
 
-def _rates(cells: Sequence[Cell]) -> dict[int, float]:
+def _rates(cells: Sequence[LockCell]) -> dict[int, float]:
     """The rate of each repeat."""
-    return {cell.planned.repeat: cell.rate for cell in cells}
+    return {cell.turn.repeat: cell.rate for cell in cells}

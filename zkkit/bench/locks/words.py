@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zkkit.bench.kit.tables import FigureTable
+from zkkit.bench.locks.figures import LockFigure, LocksResults, PeerFigure
+from zkkit.bench.locks.layers import LayerShares
 from zkkit.bench.peers.comparison import (
     ASYNCIO,
     OURS,
@@ -18,8 +20,6 @@ from zkkit.bench.peers.comparison import (
     told_ratio,
 )
 from zkkit.bench.peers.layers import LAYERS
-from zkkit.bench.speed.figures import PeerFigure, SpeedFigure, SpeedResults
-from zkkit.bench.speed.layers import LayerShares
 from zkkit.show.wording import many
 
 LEGEND = (
@@ -42,7 +42,7 @@ _SHOWN = 0.5  # microseconds; a thread that used less is not worth a number
 _STALL = 1.0  # seconds that no acquire of a session alone takes while all is well
 
 
-def title(results: SpeedResults) -> str:
+def title(results: LocksResults) -> str:
     """The finding, in one line: the mutex, where most sessions contend."""
     mutexes = _mutexes(results, ZKKIT)
     if not mutexes or not mutexes[-1].ratios:
@@ -54,16 +54,16 @@ def title(results: SpeedResults) -> str:
     return f"{where} zkkit acquires {ratios}"
 
 
-def _mutexes(results: SpeedResults, subject: str) -> list[SpeedFigure]:
+def _mutexes(results: LocksResults, subject: str) -> list[LockFigure]:
     return [f for f in results.figures if f.kind == "mutex" and f.subject == subject]
 
 
-def alt_texts(results: SpeedResults) -> dict[str, str]:
+def alt_texts(results: LocksResults) -> dict[str, str]:
     """What the pictures show, for those who do not see them."""
     return {"ratios.png": _ratios_in_words(results), "layers.png": _layers_in_words(results)}
 
 
-def _layers_in_words(results: SpeedResults) -> str:
+def _layers_in_words(results: LocksResults) -> str:
     parts = [
         f"{layers_name(one)}: "
         + ", ".join(f"{layer} {share:.0%}" for layer, share in one.shares().items())
@@ -72,7 +72,7 @@ def _layers_in_words(results: SpeedResults) -> str:
     return f"{layers_title(results)}. Shares of CPU time by layer; {'; '.join(parts)}."
 
 
-def _ratios_in_words(results: SpeedResults) -> str:
+def _ratios_in_words(results: LocksResults) -> str:
     parts = [f"{title(results)}. zkkit's rate over the other's, with an interval;"]
     for figure in results.figures:
         ratios = ", ".join(f"{n} {told_ratio(r)}" for n, r in figure.ratios.items())
@@ -83,7 +83,7 @@ def _ratios_in_words(results: SpeedResults) -> str:
 # --- tables -----------------------------------------------------------------------------
 
 
-def tables(results: SpeedResults) -> Iterator[FigureTable]:
+def tables(results: LocksResults) -> Iterator[FigureTable]:
     """All tables."""
     yield _speed(results)
     yield _cpu(results)
@@ -93,7 +93,7 @@ def tables(results: SpeedResults) -> Iterator[FigureTable]:
         yield _layers(results)
 
 
-def _speed(results: SpeedResults) -> FigureTable:
+def _speed(results: LocksResults) -> FigureTable:
     others = [peer for peer in results.plan.peers if peer not in OURS]
     head = ("lock", *(f"{p} /s" for p in (ZKKIT, *others)), *(f"zkkit : {p}" for p in others))
     rows = [
@@ -110,18 +110,18 @@ def _speed(results: SpeedResults) -> FigureTable:
     return FigureTable("Speed", head, rows, [*notes, *_stalls(results)])
 
 
-def _stalls(results: SpeedResults) -> Iterator[str]:
+def _stalls(results: LocksResults) -> Iterator[str]:
     """Where a session alone stood still: the rate of that one cell tells nothing."""
     for run in results.runs:
-        longest, planned = max(run.longest_acquire, run.longest_release), run.planned
-        if planned.row.sessions == 1 and longest > _STALL:
+        longest, turn = max(run.longest_acquire, run.longest_release), run.turn
+        if turn.row.sessions == 1 and longest > _STALL:
             yield (
-                f"{planned.peer} stood still for {longest:.1f} s at {planned.row.kind.name}, "
-                f"repeat {planned.repeat + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md."
+                f"{turn.peer} stood still for {longest:.1f} s at {turn.row.kind.name}, "
+                f"repeat {turn.repeat + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md."
             )
 
 
-def _cpu(results: SpeedResults) -> FigureTable:
+def _cpu(results: LocksResults) -> FigureTable:
     servers = sorted(
         {name for f in results.figures for p in f.peers.values() for name in p.server_us}
     )
@@ -141,7 +141,7 @@ def _cpu(results: SpeedResults) -> FigureTable:
     return FigureTable("CPU", head, rows, CPU_LEGEND)
 
 
-def _threads(results: SpeedResults) -> FigureTable:
+def _threads(results: LocksResults) -> FigureTable:
     """The threads at work on a mutex: with one session, and with a middling number of them."""
     mutexes = _mutexes(results, ZKKIT)
     shown = [one.sessions for one in (mutexes[0], *mutexes[1:][len(mutexes[1:]) // 2 :][:1])]
@@ -166,7 +166,7 @@ def _threads(results: SpeedResults) -> FigureTable:
 # --- layers -----------------------------------------------------------------------------
 
 
-def layers_title(results: SpeedResults) -> str:
+def layers_title(results: LocksResults) -> str:
     """The finding: which layer has most of zkkit's CPU time where most sessions contend."""
     most = max(results.layers, key=lambda one: one.sessions)
     layer, share = max(most.shares().items(), key=lambda one: one[1])
@@ -178,14 +178,14 @@ def layers_name(one: LayerShares) -> str:
     return f"{one.peer}, {many(one.sessions, 'session')}"
 
 
-def _layers(results: SpeedResults) -> FigureTable:
+def _layers(results: LocksResults) -> FigureTable:
     """The layers at work on a mutex, measured in runs of their own."""
     rows = [(layer, *(_layer(results, one, layer) for one in results.layers)) for layer in LAYERS]
     head = ("layer", *map(layers_name, results.layers))
     return FigureTable("Where the time goes, by layer of zkkit", head, rows, LAYERS_LEGEND)
 
 
-def _layer(results: SpeedResults, one: LayerShares, layer: str) -> str:
+def _layer(results: LocksResults, one: LayerShares, layer: str) -> str:
     share = one.shares().get(layer, 0.0)
     used = [
         figure.peers[one.peer].client_us
@@ -212,18 +212,18 @@ def _rate(peer: PeerFigure) -> str:
     return f"{peer.rate.median:,.0f}{'*' if peer.saturated else ''}"
 
 
-def _sessions(one: SpeedFigure) -> str:
+def _sessions(one: LockFigure) -> str:
     return many(one.sessions, "session")
 
 
-def row_name(figure: SpeedFigure) -> str:
+def row_name(figure: LockFigure) -> str:
     """One line of the comparison, for people."""
     alone = figure.sessions == 1
     kind = figure.kind if figure.subject == ZKKIT else f"{figure.kind} on asyncio"
     return f"{kind}, {'uncontended' if alone else _sessions(figure)}"
 
 
-def conditions(results: SpeedResults) -> dict[str, str]:
+def conditions(results: LocksResults) -> dict[str, str]:
     """What the figures were measured on, and how."""
     ratios = [ratio for figure in results.figures for ratio in figure.ratios.values()]
     warmed = ", ".join(f"{name} {number:,}" for name, number in results.warmed.items())

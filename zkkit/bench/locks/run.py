@@ -19,10 +19,10 @@ from itertools import cycle
 
 from zkkit.bench.kit.machine import cpu_between, cpu_used
 from zkkit.bench.kit.pool import SessionPool
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.plan import LockKind, LockRow, LocksPlan, LockTurn
 from zkkit.bench.peers.libraries import JavaPeer, Peer, Rounds
 from zkkit.bench.peers.rounds import RoundsPlan
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.plan import LockKind, PlannedCell, SpeedPlan, SpeedRow
 from zkkit.check.overlap import HoldInterval, overlaps
 from zkkit.errors import ZkkitError
 from zkkit.hosts import parse_hosts
@@ -38,21 +38,21 @@ _COMPILED = 10_000  # acquisitions of a JVM before anything counts, alone and ag
 
 
 def measure(
-    plan: SpeedPlan,
+    plan: LocksPlan,
     hosts: str,
     peers: Sequence[Peer],
     *,
     pids: Mapping[str, int],
     compiled: int = _COMPILED,
-    on_cell: Callable[[Cell], object] = lambda cell: None,
-) -> Speeds:
+    on_cell: Callable[[LockCell], object] = lambda cell: None,
+) -> LockSpeeds:
     """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
     ConnectFailed if the servers give no session.
 
     `compiled`: how often a peer in Java has acquired uncontended, and under contention, before that
     is measured. Its compiler optimises what has run some thousand times; the other peers have none.
     """
-    speeds = Speeds(plan)
+    speeds = LockSpeeds(plan)
     by_name = {peer.name: peer for peer in peers}
     with SessionPool(hosts, 0) as pool:
         bench = _Bench(pool, by_name, pids, len(parse_hosts(hosts).servers))
@@ -60,8 +60,8 @@ def measure(
             for rows in (plan.uncontended, plan.contended):
                 bench.open(rows)
                 bench.warm_up(rows, plan, compiled, speeds.warmed)
-                for planned in plan.cells(rows):
-                    speeds.cells.append(bench.cell(planned, plan.seconds))
+                for turn in plan.cells(rows):
+                    speeds.cells.append(bench.cell(turn, plan.seconds))
                     on_cell(speeds.cells[-1])
         except ZkkitError as error:
             speeds.stopped = f"the measuring was stopped: {error}"
@@ -80,40 +80,40 @@ class _Bench:
     paths: int = 0
     settling: dict[str, float] = field(default_factory=dict)
 
-    def open(self, rows: Sequence[SpeedRow]) -> None:
+    def open(self, rows: Sequence[LockRow]) -> None:
         """Have the sessions that these rows want; at least one at each server."""
         most = max((row.sessions for row in rows), default=0)
         for peer in self.peers.values():
             peer.open(max(most, self.members), _PATIENCE)
 
     def warm_up(
-        self, rows: Sequence[SpeedRow], plan: SpeedPlan, compiled: int, warmed: dict[str, int]
+        self, rows: Sequence[LockRow], plan: LocksPlan, compiled: int, warmed: dict[str, int]
     ) -> None:
         """Run all peers at all rows; so it is known also how long a row takes to settle. A JVM goes
         on until all it runs is compiled. Adds to `warmed` how often each peer has acquired."""
         done = dict.fromkeys(plan.peers, 0)
         seconds = plan.seconds * _WARM_UP
         for row in rows:
-            cells = [self.cell(PlannedCell(row, p, 0), seconds) for p in plan.peers_at(row)]
+            cells = [self.cell(LockTurn(row, p, 0), seconds) for p in plan.peers_at(row)]
             self.settling[row.name] = _LONGER * max(cell.settled for cell in cells)
             for cell in cells:
-                done[cell.planned.peer] += cell.acquisitions
+                done[cell.turn.peer] += cell.acquisitions
         again = cycle(rows)
         for name in plan.peers:
             while rows and isinstance(self.peers[name], JavaPeer) and done[name] < compiled:
-                planned = PlannedCell(next(again), name, 0)
-                done[name] += self.cell(planned, seconds).acquisitions
+                turn = LockTurn(next(again), name, 0)
+                done[name] += self.cell(turn, seconds).acquisitions
             warmed[name] = warmed.get(name, 0) + done[name]
 
-    def cell(self, planned: PlannedCell, seconds: float) -> Cell:
+    def cell(self, turn: LockTurn, seconds: float) -> LockCell:
         """Measure one cell."""
-        row, peer = planned.row, self.peers[planned.peer]
+        row, peer = turn.row, self.peers[turn.peer]
         path, holds_in = self._place(row.kind, peer.name)
         pids = {**self.pids, peer.name: peer.pid}
         before = cpu_used(pids)
         plan = self._plan(row, seconds)
         patience = (plan.until_ns - time.monotonic_ns()) / 1e9 + _PATIENCE
-        told = peer.contend(row.kind.name, path, self._who(planned), plan, patience)
+        told = peer.contend(row.kind.name, path, self._who(turn), plan, patience)
         rounds = told.rounds
         ended_ns = time.monotonic_ns()
         cpu = cpu_between(before, cpu_used(pids)).servers
@@ -123,8 +123,8 @@ class _Bench:
         all_rounds = [each for mine in rounds for each in mine]
         acquisitions = len(all_rounds)
         created, left = self.pool.gate.run(_count(holds_in))
-        return Cell(
-            planned,
+        return LockCell(
+            turn,
             acquisitions,
             rate,
             (settled_ns - plan.start_ns) / 1e9,
@@ -146,17 +146,17 @@ class _Bench:
             self.pool.gate.create(node)
         return nodes[0], nodes[-1]
 
-    def _plan(self, row: SpeedRow, seconds: float) -> RoundsPlan:
+    def _plan(self, row: LockRow, seconds: float) -> RoundsPlan:
         """When to begin and when to end: soon, and so many seconds after it has settled."""
         settling = self.settling.get(row.name, _SETTLING * row.sessions)
         start = time.monotonic_ns() + int((_LEAD[0] + _LEAD[1] * row.sessions) * 1e9)
         return RoundsPlan(start, until_ns=start + int((seconds + settling) * 1e9))
 
-    def _who(self, planned: PlannedCell) -> Sequence[int]:
+    def _who(self, turn: LockTurn) -> Sequence[int]:
         """Alone it is at one server after the other: clients of the leader are served faster."""
-        if planned.row.sessions == 1:
-            return [planned.repeat % self.members]
-        return range(planned.row.sessions)
+        if turn.row.sessions == 1:
+            return [turn.repeat % self.members]
+        return range(turn.row.sessions)
 
 
 def _rate(rounds: Rounds, settled_ns: int, until_ns: int, *, least: float) -> tuple[float, str]:
