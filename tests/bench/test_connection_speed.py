@@ -24,14 +24,13 @@ from zkkit.bench.connection.plan import (
     SET,
     ConnectionPlan,
     ConnectionRow,
-    ConnectionTurn,
 )
 from zkkit.bench.connection.run import measure
 from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.machine import Footprint, footprint
 from zkkit.bench.kit.statistics import Interval
-from zkkit.bench.peers.comparison import KAZOO, ZKKIT
+from zkkit.bench.peers.cells import KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.libraries import Contended, python_peers
 from zkkit.bench.peers.rounds import Round, RoundsPlan
 
@@ -43,7 +42,8 @@ def plan_of(*peers: str, sessions: tuple[int, ...] = (4,), seconds: float = 0.1)
 def cell(
     row: ConnectionRow = PIPELINED, peer: str = ZKKIT, value: float = 100.0, repeat: int = 0
 ) -> ConnectionCell:
-    return ConnectionCell(ConnectionTurn(row, peer, repeat), value, 1000, 2.0, 1.0)
+    turn = PeerTurn(row, peer, repeat)
+    return ConnectionCell(turn=turn, value=value, operations=1000, seconds=2.0, client_cpu=1.0)
 
 
 def speeds_of(pipelined: float, round_trip: float) -> ConnectionSpeeds:

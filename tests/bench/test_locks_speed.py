@@ -27,9 +27,9 @@ from zkkit.bench.locks.experiment import EXPERIMENT, MODULES
 from zkkit.bench.locks.figures import LocksResults, figures
 from zkkit.bench.locks.judge import LockCell, LockSpeeds, judge
 from zkkit.bench.locks.layers import layer_shares
-from zkkit.bench.locks.plan import MUTEX, LockRow, LocksPlan, LockTurn
+from zkkit.bench.locks.plan import MUTEX, LockRow, LocksPlan
 from zkkit.bench.locks.run import measure
-from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, ZKKIT
+from zkkit.bench.peers.cells import ASYNCIO, KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.bench.peers.fronts import thread_cpu
 from zkkit.bench.peers.layers import LAYERS, LayerCosts, LayerProfile
@@ -45,15 +45,22 @@ def plan_of(*peers: str, repeats: int = 1, seconds: float = 0.1, seed: int = 1) 
 
 
 def cell(peer: str = ZKKIT, repeat: int = 0, rate: float = 100.0, sessions: int = 1) -> LockCell:
-    turn = LockTurn(LockRow(MUTEX, sessions), peer, repeat)
-    return LockCell(turn, 200, rate, 0.01, 2.0, 1.0, {"node1": 0.5, "node2": 0.25})
+    return LockCell(
+        turn=PeerTurn(LockRow(MUTEX, sessions), peer, repeat),
+        acquisitions=200,
+        value=rate,
+        settled=0.01,
+        seconds=2.0,
+        client_cpu=1.0,
+        server_cpu={"node1": 0.5, "node2": 0.25},
+    )
 
 
 class TestPlan:
     def test_every_order_of_the_peers_has_its_turn(self) -> None:
         """Six repeats of three peers see all six orders, in every row alike."""
         plan = plan_of("a", "b", "c", repeats=6)
-        cells = list(plan.cells(plan.rows))
+        cells = list(plan.turns(plan.rows))
         assert len(cells) == len(plan) == 6 * 3 * 6
         orders = [
             tuple(turn.peer for turn in group)
@@ -65,7 +72,7 @@ class TestPlan:
     def test_each_order_is_followed_by_its_reverse(self) -> None:
         """ABBA: in every two repeats each peer has been before and after each other."""
         plan = plan_of("a", "b", "c", "d", repeats=6)
-        cells = [(one.row, one.peer) for one in plan.cells(plan.rows)]
+        cells = [(one.row, one.peer) for one in plan.turns(plan.rows)]
         half = len(cells) // 6
         for first in range(0, len(cells), 2 * half):
             there, back = cells[first : first + half], cells[first + half : first + 2 * half]
@@ -73,13 +80,13 @@ class TestPlan:
 
     def test_rows_go_forwards_then_backwards(self) -> None:
         plan = plan_of("a", repeats=2)
-        rows = [turn.row for turn in plan.cells(plan.rows)]
+        rows = [turn.row for turn in plan.turns(plan.rows)]
         assert rows == [*plan.rows, *reversed(plan.rows)]
 
     def test_the_seed_decides(self) -> None:
-        def order(seed: int) -> list[LockTurn]:
+        def order(seed: int) -> list[PeerTurn[LockRow]]:
             plan = plan_of("a", "b", "c", repeats=6, seed=seed)
-            return list(plan.cells(plan.rows))
+            return list(plan.turns(plan.rows))
 
         assert order(1) == order(1)
         assert any(order(1) != order(seed) for seed in range(2, 9))
@@ -154,7 +161,7 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("bad", "verdict"),
         [
-            ({"overlap": "a and b both held /x for 1.000 ms"}, "broken"),
+            ({"broken": "a and b both held /x for 1.000 ms"}, "broken"),
             ({"void": "3 nodes are left behind"}, "unknown"),
         ],
     )
@@ -205,7 +212,7 @@ def run(hosts: str, peers: Sequence[Peer], seconds: float = 0.1) -> LockSpeeds:
 def trusted(speeds: LockSpeeds) -> bool:
     """Whether all cells were measured and every count agrees. A cell of a tenth of a second may
     fail to settle on a busy machine: that is no defect."""
-    whys = {one.void for one in speeds.cells} | {one.overlap for one in speeds.cells}
+    whys = {one.void for one in speeds.cells} | {one.broken for one in speeds.cells}
     whole = not speeds.stopped and len(speeds.cells) == len(speeds.plan)
     return whole and all(not why or "give it more --seconds" in why for why in whys)
 

@@ -15,7 +15,8 @@ import zkkit
 from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.statistics import Interval
-from zkkit.bench.peers.comparison import CURATOR, KAZOO, ZKKIT, times_as
+from zkkit.bench.peers.cells import CURATOR, KAZOO, ZKKIT, PeerTurn
+from zkkit.bench.peers.comparison import times_as
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.bench.peers.libraries import Contended, JavaPeer, Peer, PythonPeer
 from zkkit.bench.peers.rounds import Round, RoundsPlan
@@ -34,7 +35,6 @@ from zkkit.bench.recipes.plan import (
     ROWS,
     RecipePlan,
     RecipeRow,
-    RecipeTurn,
 )
 from zkkit.bench.recipes.run import measure
 from zkkit.ensemble import FAST_START
@@ -47,7 +47,8 @@ def plan_of(*peers: str, rows: Sequence[RecipeRow] = tuple(ROWS.values())) -> Re
 def cell(
     row: RecipeRow = INCREMENTS, peer: str = ZKKIT, value: float = 100.0, repeat: int = 0
 ) -> RecipeCell:
-    return RecipeCell(RecipeTurn(row, peer, repeat), value, 5, 2.0, 1.0)
+    turn = PeerTurn(row, peer, repeat)
+    return RecipeCell(turn=turn, value=value, samples=5, seconds=2.0, client_cpu=1.0)
 
 
 class TestFigures:

@@ -51,7 +51,11 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         for turn in plan.turns():
             factor = faster[turn.peer]
             value = 100 * factor if turn.row.is_rate else 100 / factor
-            speeds.cells.append(ConnectionCell(turn, value, 1000, 1.0, 0.95))
+            speeds.cells.append(
+                ConnectionCell(
+                    turn=turn, value=value, operations=1000, seconds=1.0, client_cpu=0.95
+                )
+            )
             on_cell(speeds.cells[-1])
         return speeds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from zkkit import cli
 from zkkit.bench.locks import experiment
 from zkkit.bench.locks.judge import LockCell, LockSpeeds
 from zkkit.bench.locks.layers import LayerShares
-from zkkit.bench.locks.plan import LockTurn
+from zkkit.bench.locks.plan import LockRow
 from zkkit.bench.peers import libraries
+from zkkit.bench.peers.cells import PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing
 from zkkit.bench.peers.layers import LAYERS
 
@@ -66,7 +68,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
         speeds = LockSpeeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
-        for turn in plan.cells(plan.rows):
+        for turn in plan.turns():
             speeds.cells.append(_made_up(turn))
             on_cell(speeds.cells[-1])
         return speeds
@@ -81,11 +83,20 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "layer_shares", layers)
 
 
-def _made_up(turn: LockTurn) -> LockCell:
+def _made_up(turn: PeerTurn[LockRow]) -> LockCell:
     rate = {"zkkit": 300.0, "zkkit on asyncio": 500.0}.get(turn.peer, 200.0)
     stalled = (turn.row.name, turn.peer, turn.repeat) == ("lock, 1 session", "kazoo", 1)
     longest = 7.9 if stalled else 0.9
-    return LockCell(turn, 200, rate, 0.01, 1.0, 0.95, {"node1": 0.1}, longest)
+    return LockCell(
+        turn=turn,
+        acquisitions=200,
+        value=rate,
+        settled=0.01,
+        seconds=1.0,
+        client_cpu=0.95,
+        server_cpu={"node1": 0.1},
+        longest_acquire=longest,
+    )
 
 
 def test_without_java(
@@ -146,10 +157,8 @@ def test_an_overlap_is_exit_1(
     """A lock that lets two in is told by the exit code, whatever its speed."""
 
     def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        broken = LockTurn(plan.rows[0], "kazoo", 0)
-        return LockSpeeds(
-            plan, cells=[LockCell(broken, 2, 9.0, 0.01, 1.0, 0.5, {}, overlap="a and b")]
-        )
+        broken = replace(_made_up(PeerTurn(plan.rows[0], "kazoo", 0)), broken="a and b")
+        return LockSpeeds(plan, cells=[broken])
 
     monkeypatch.setattr(experiment, "measure", measure)
     monkeypatch.setattr(experiment, "layer_shares", lambda *given: ())

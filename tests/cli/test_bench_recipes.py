@@ -51,7 +51,9 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
         speeds = RecipeSpeeds(plan, {name: "1.0" for name in plan.peers})
         for turn in plan.turns():
             value = 3.0 if turn.peer == "zkkit" else 2.0
-            speeds.cells.append(RecipeCell(turn, value, 5, 1.0, 0.95))
+            speeds.cells.append(
+                RecipeCell(turn=turn, value=value, samples=5, seconds=1.0, client_cpu=0.95)
+            )
             on_cell(speeds.cells[-1])
         return speeds
 

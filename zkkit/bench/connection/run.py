@@ -13,23 +13,22 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from zkkit.bench.connection.cells import ConnectionCell, ConnectionSpeeds
-from zkkit.bench.connection.plan import ConnectionPlan, ConnectionRow, ConnectionTurn
+from zkkit.bench.connection.plan import ConnectionPlan, ConnectionRow
 from zkkit.bench.kit.machine import cpu_between, cpu_used
 from zkkit.bench.kit.pool import SessionPool, wait_for_servers
 from zkkit.bench.kit.witness import Reading, Witness
+from zkkit.bench.peers.cells import PeerTurn
 from zkkit.bench.peers.libraries import Peer, Rounds
+from zkkit.bench.peers.measuring import WARM_UP, PeerBench
 from zkkit.bench.peers.rounds import RoundsPlan
-from zkkit.errors import ZkkitError
-from zkkit.hosts import parse_hosts
 from zkkit.steps import Exists, Script, Sync
 
 _LEAD = (0.05, 0.002)  # seconds to start all threads: for all, and for each session
-_PATIENCE = 60.0  # seconds for a peer to come to the end of a cell whose time is over
-_WARM_UP = 2  # cells of each peer at each row before anything counts
 _PACKETS = "zk_packets_received"
 
 
@@ -38,48 +37,36 @@ def measure(
     hosts: str,
     peers: Sequence[Peer],
     *,
-    warm_up: int = _WARM_UP,
+    warm_up: int = WARM_UP,
     on_cell: Callable[[ConnectionCell], object] = lambda cell: None,
 ) -> ConnectionSpeeds:
     """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
     ConnectFailed if the servers give no session."""
-    speeds = ConnectionSpeeds(plan)
-    members = len(parse_hosts(hosts).servers)
     with SessionPool(hosts, 0) as pool:
-        path = f"{pool.root}/node"
-        pool.gate.create(path)
-        wait_for_servers(hosts, path)
-        by_name = {peer.name: peer for peer in peers}
-        bench = _Bench(pool, by_name, plan, members, Witness(hosts), path)
-        try:
-            for peer in peers:
-                peer.open(max(members, *(row.sessions for row in plan.rows)), _PATIENCE)
-            for row in plan.rows:
-                for peer in peers:
-                    for _ in range(warm_up):
-                        bench.cell(ConnectionTurn(row, peer.name, 0))
-            for turn in plan.turns():
-                speeds.cells.append(bench.cell(turn))
-                on_cell(speeds.cells[-1])
-        except ZkkitError as error:
-            speeds.stopped = f"the measuring was stopped: {error}"
-    speeds.versions = {peer.name: peer.version for peer in peers}
-    return speeds
+        bench = ConnectionBench(
+            speeds=ConnectionSpeeds(plan),
+            hosts=hosts,
+            pool=pool,
+            peers={peer.name: peer for peer in peers},
+            warm_up_cells=warm_up,
+            witness=Witness(hosts),
+        )
+        wait_for_servers(hosts, bench.path)
+        return bench.measured(on_cell)
 
 
-@dataclass
-class _Bench:
-    """Peers, servers, and nodes to work on."""
+@dataclass(kw_only=True)
+class ConnectionBench(PeerBench[ConnectionSpeeds, ConnectionRow, ConnectionCell]):
+    """Peers, servers, and a node to work on."""
 
-    pool: SessionPool
-    peers: Mapping[str, Peer]
-    plan: ConnectionPlan
-    members: int
-    """How many servers there are."""
     witness: Witness
-    path: str
 
-    def cell(self, turn: ConnectionTurn) -> ConnectionCell:
+    @cached_property
+    def path(self) -> str:
+        """The node that all peers work on."""
+        return self.fresh_node()
+
+    def cell(self, turn: PeerTurn[ConnectionRow]) -> ConnectionCell:
         """Measure one cell."""
         row, peer = turn.row, self.peers[turn.peer]
         sets, packets = self._version(), self.witness.read_if_told()
@@ -87,20 +74,21 @@ class _Bench:
         lead = _LEAD[0] + _LEAD[1] * row.sessions
         start = time.monotonic_ns() + int(lead * 1e9)
         plan = RoundsPlan(start, until_ns=start + int(self.plan.seconds * 1e9))
-        patience = lead + self.plan.seconds + _PATIENCE
-        rounds = peer.contend(row.kind, self.path, self._who(turn), plan, patience).rounds
+        patience = lead + self.plan.seconds + self.patience
+        rounds = peer.contend(row.kind, self.path, turn.who(self.members), plan, patience).rounds
         seconds = time.monotonic() - began
         cpu = cpu_between(before, cpu_used({peer.name: peer.pid})).servers.get(peer.name)
         operations = sum(len(mine) for mine in rounds) * row.operations
         void = self._disagreement(row, operations, sets, packets)
         value = _value(row, rounds, plan.start_ns)
-        return ConnectionCell(turn, value, operations, seconds, cpu, void if value else "no answer")
-
-    def _who(self, turn: ConnectionTurn) -> Sequence[int]:
-        """Alone it is at one server after the other: clients of the leader are served faster."""
-        if turn.row.sessions == 1:
-            return [turn.repeat % self.members]
-        return range(turn.row.sessions)
+        return ConnectionCell(
+            turn=turn,
+            value=value,
+            operations=operations,
+            seconds=seconds,
+            client_cpu=cpu,
+            void=void if value else "no answer",
+        )
 
     def _version(self) -> int:
         """How often the node was set."""

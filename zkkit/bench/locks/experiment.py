@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
-from zkkit.bench.experiment import Experiment, Words
 from zkkit.bench.kit import arguments
 from zkkit.bench.kit.judgement import Judgement
-from zkkit.bench.kit.report import report
 from zkkit.bench.kit.results import Head
 from zkkit.bench.kit.servers import BENCHMARK, MeasuredServers
-from zkkit.bench.kit.tables import as_html, as_markdown, as_text
 from zkkit.bench.locks import picture, words
 from zkkit.bench.locks.curator_locks import RACES
 from zkkit.bench.locks.figures import LocksResults, figures
-from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.judge import LockSpeeds
 from zkkit.bench.locks.layers import layer_shares
 from zkkit.bench.locks.plan import LocksPlan
 from zkkit.bench.locks.run import measure
-from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, OURS, ZKKIT
-from zkkit.bench.peers.libraries import peers
-from zkkit.show import page
-from zkkit.show.progress import Progress
-from zkkit.show.table import pairs
+from zkkit.bench.peers.cells import ASYNCIO, KAZOO, OURS, ZKKIT
+from zkkit.bench.peers.comparison import ComparisonWords
+from zkkit.bench.peers.experiment import ComparisonExperiment, OnCell
+from zkkit.bench.peers.libraries import Peer
 
 MODULES = {
     ZKKIT: "zkkit.bench.locks.zkkit_locks",
@@ -35,9 +30,15 @@ MODULES = {
 """The peers in Python."""
 
 
-class LocksExperiment(Experiment[LocksPlan, LockSpeeds, LocksResults]):
+class LocksExperiment(ComparisonExperiment[LocksPlan, LockSpeeds, LocksResults]):
     """How fast locks are, and whether those figures can be trusted."""
 
+    heading = "How fast locks are"
+    procedure = (
+        "Each peer acquires and releases one lock as often as it can: alone, and with many "
+        "sessions that want the same path."
+    )
+    modules, races = MODULES, RACES
     description = """\
 How fast locks are: acquire and release, alone and with many sessions on one path. zkkit, on threads
 and on asyncio, kazoo and Java Curator take turns on the same servers, each in a process of its own.
@@ -70,21 +71,13 @@ exit codes:
         """Without the peers: which of them this machine has is seen when it begins."""
         return LocksPlan((), args.sessions, args.repeats, args.seconds, args.seed)
 
+    def measure(
+        self, plan: LocksPlan, servers: MeasuredServers, peers: Sequence[Peer], on_cell: OnCell
+    ) -> LockSpeeds:
+        return measure(plan, servers.hosts, peers, pids=servers.pids, on_cell=on_cell)
+
     def run(self, plan: LocksPlan, servers: MeasuredServers) -> LockSpeeds:
-        given = peers(servers.hosts, BENCHMARK, modules=MODULES, races=RACES)
-        with given as (found, left_out):
-            if left_out:
-                print(left_out, file=sys.stderr)
-            plan = replace(plan, peers=tuple(peer.name for peer in found))
-            with Progress(len(plan), "cells", first="warming up") as progress:
-                speeds = measure(
-                    plan,
-                    servers.hosts,
-                    found,
-                    pids=servers.pids,
-                    on_cell=lambda cell: progress.done(_describe(cell)),
-                )
-        speeds.left_out = left_out
+        speeds = super().run(plan, servers)
         if not speeds.stopped:
             print("Looking where zkkit's CPU time goes ...", file=sys.stderr)
             ours = {name: MODULES[name] for name in OURS}
@@ -97,49 +90,29 @@ exit codes:
     def figures(self, outcome: LockSpeeds, head: Head) -> LocksResults:
         return LocksResults(
             head,
-            outcome.plan,
-            outcome.versions,
-            BENCHMARK,
-            outcome.left_out,
-            figures(outcome),
-            tuple(outcome.cells),
-            outcome.warmed,
-            outcome.layers,
+            plan=outcome.plan,
+            versions=outcome.versions,
+            peer_flags=BENCHMARK,
+            left_out=outcome.left_out,
+            figures=figures(outcome),
+            runs=tuple(outcome.cells),
+            warmed=outcome.warmed,
+            layers=outcome.layers,
         )
 
-    def words(self, results: LocksResults) -> Words:
-        parts = [as_text(words.tables(results)), pairs(words.conditions(results), indent=0)]
-        return Words(words.title(results), "\n\n".join(filter(None, [*parts, results.left_out])))
+    def in_words(self, results: LocksResults) -> ComparisonWords:
+        return words.in_words(results)
 
     def picture(self, results: LocksResults) -> Mapping[str, bytes]:
         drawn = {"ratios.png": picture.ratios_png(results)} if results.figures else {}
         return drawn | ({"layers.png": picture.layers_png(results)} if results.layers else {})
 
-    def page(self, results: LocksResults, pictures: Mapping[str, bytes]) -> str:
-        body = [
-            "<p>Each peer acquires and releases one lock as often as it can: alone, and with many "
-            "sessions that want the same path. The peers take turns on the same servers.</p>",
-            *(page.picture(data, words.alt_texts(results)[n]) for n, data in pictures.items()),
-        ]
-        body += as_html(words.tables(results))
-        if results.left_out:
-            body.append(page.small([results.left_out]))
-        classes = {
+    def classes(self, results: LocksResults) -> Mapping[str, str]:
+        return {
             figure.kind: ", ".join(f"{name} {figure.classes[name]}" for name in figure.peers)
             for figure in results.figures
             if figure.subject == ZKKIT
         }
-        return report(
-            results.head,
-            heading="How fast locks are",
-            finding=words.title(results),
-            body=[*body, "<h2>The classes</h2>", page.facts(classes)],
-            facts=words.conditions(results),
-            beside="results.json has every cell, figures.md the tables to paste",
-        )
-
-    def files(self, outcome: LockSpeeds, results: LocksResults) -> Mapping[str, str]:
-        return {"figures.md": as_markdown(words.tables(results), words.conditions(results))}
 
 
 def _sessions(text: str) -> tuple[int, ...]:
@@ -147,12 +120,6 @@ def _sessions(text: str) -> tuple[int, ...]:
     if numbers[0] < 2:
         raise argparse.ArgumentTypeError("one session does not contend: give 2 or more, as in 2,10")
     return numbers
-
-
-def _describe(cell: LockCell) -> str:
-    turn = cell.turn
-    text = f"{turn.row.name}, {turn.peer}: {cell.rate:,.0f}/s"
-    return f"{text} (void)" if cell.void else text
 
 
 EXPERIMENT = LocksExperiment()

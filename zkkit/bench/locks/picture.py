@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from zkkit.bench.kit import ground
 from zkkit.bench.locks.figures import LocksResults
-from zkkit.bench.locks.words import layers_name, layers_title, row_name, title
+from zkkit.bench.locks.words import layers_name, layers_title, ratio_rows, title
 from zkkit.bench.peers import picture
 from zkkit.bench.peers.layers import LAYERS
 
@@ -13,9 +13,9 @@ from zkkit.bench.peers.layers import LAYERS
 def ratios_png(results: LocksResults) -> bytes:
     """Ratios with their intervals, a line for each row."""
     return picture.ratios_png(
-        [(row_name(figure), figure.ratios) for figure in results.figures],
+        results,
+        ratio_rows(results),
         title=title(results),
-        footer=picture.footer(results.head, results.plan, results.versions),
         axis="zkkit's rate over the other's (as fast: 1; to the right zkkit is faster)",
     )
 

@@ -1,14 +1,15 @@
 """What is compared: kinds of locks, each with the class of every peer, and the plan of the cells.
 
-A cell is one peer at one row for some seconds. The peers take turns as `peers.comparison` says.
+A cell is one peer at one row for some seconds. The peers take turns as `peers.cells` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from zkkit.bench.peers.comparison import ASYNCIO, CURATOR, KAZOO, ZKKIT, in_turn
+from zkkit.bench.peers.cells import ASYNCIO, CURATOR, KAZOO, ZKKIT, ComparisonPlan
 
 LEASES = 3
 """How many leases a semaphore has."""
@@ -75,6 +76,8 @@ class LockRow:
 
     kind: LockKind
     sessions: int
+    unit: ClassVar[str] = "/s"
+    is_rate: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -82,18 +85,9 @@ class LockRow:
 
 
 @dataclass(frozen=True)
-class LockTurn:
-    """One cell to be measured."""
-
-    row: LockRow
-    peer: str
-    repeat: int
-
-
-@dataclass(frozen=True)
-class LocksPlan:
-    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
-    that is nothing: no repeat, no time, or sessions that do not contend."""
+class LocksPlan(ComparisonPlan[LockRow]):
+    """What to measure. Raises ValueError if that is nothing: no repeat, no time, or sessions that
+    do not contend."""
 
     peers: tuple[str, ...]
     sessions: tuple[int, ...]
@@ -120,15 +114,6 @@ class LocksPlan:
     def rows(self) -> tuple[LockRow, ...]:
         return self.uncontended + self.contended
 
-    def cells(self, rows: tuple[LockRow, ...]) -> Iterator[LockTurn]:
-        """All cells of these rows, in their order."""
-        for row, peer, repeat in in_turn(rows, self.peers, self.repeats, self.seed):
-            if peer in self.peers_at(row):
-                yield LockTurn(row, peer, repeat)
-
     def peers_at(self, row: LockRow) -> tuple[str, ...]:
-        """Those that are measured at this row: on asyncio it is only the mutex."""
+        """The peers that are measured at this row: on asyncio it is only the mutex."""
         return tuple(name for name in self.peers if name != ASYNCIO or name in row.kind.classes)
-
-    def __len__(self) -> int:
-        return sum(len(self.peers_at(row)) for row in self.rows) * self.repeats

@@ -20,19 +20,18 @@ from itertools import cycle
 from zkkit.bench.kit.machine import cpu_between, cpu_used
 from zkkit.bench.kit.pool import SessionPool
 from zkkit.bench.locks.judge import LockCell, LockSpeeds
-from zkkit.bench.locks.plan import LockKind, LockRow, LocksPlan, LockTurn
+from zkkit.bench.locks.plan import LockKind, LockRow, LocksPlan
+from zkkit.bench.peers.cells import PeerTurn
 from zkkit.bench.peers.libraries import JavaPeer, Peer, Rounds
+from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import RoundsPlan
 from zkkit.check.overlap import HoldInterval, overlaps
-from zkkit.errors import ZkkitError
-from zkkit.hosts import parse_hosts
 from zkkit.steps import Exists, Script, Sync
 
 _LEAD = (0.05, 0.002)  # seconds to start all threads: for all, and for each session
 _SETTLING = 0.01  # seconds for each session, in the first cell of a row
 _LONGER = 1.5  # than what the slowest peer took to settle in the warm-up; all cells get that
 _LEAST = 0.5  # of a cell's time must be left when it has settled
-_PATIENCE = 60.0  # seconds for a peer to come to the end of a cell whose time is over
 _WARM_UP = 2  # how much longer than a cell each peer runs each row before anything counts
 _COMPILED = 10_000  # acquisitions of a JVM before anything counts, alone and again under contention
 
@@ -52,68 +51,59 @@ def measure(
     `compiled`: how often a peer in Java has acquired uncontended, and under contention, before that
     is measured. Its compiler optimises what has run some thousand times; the other peers have none.
     """
-    speeds = LockSpeeds(plan)
-    by_name = {peer.name: peer for peer in peers}
     with SessionPool(hosts, 0) as pool:
-        bench = _Bench(pool, by_name, pids, len(parse_hosts(hosts).servers))
-        try:
-            for rows in (plan.uncontended, plan.contended):
-                bench.open(rows)
-                bench.warm_up(rows, plan, compiled, speeds.warmed)
-                for turn in plan.cells(rows):
-                    speeds.cells.append(bench.cell(turn, plan.seconds))
-                    on_cell(speeds.cells[-1])
-        except ZkkitError as error:
-            speeds.stopped = f"the measuring was stopped: {error}"
-    speeds.versions = {peer.name: peer.version for peer in peers}
-    return speeds
+        bench = LockBench(
+            speeds=LockSpeeds(plan),
+            hosts=hosts,
+            pool=pool,
+            peers={peer.name: peer for peer in peers},
+            pids=pids,
+            compiled=compiled,
+        )
+        return bench.measured(on_cell)
 
 
-@dataclass
-class _Bench:
+@dataclass(kw_only=True)
+class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
     """Peers, servers, and paths to contend for."""
 
-    pool: SessionPool
-    peers: Mapping[str, Peer]
     pids: Mapping[str, int]
-    members: int
-    paths: int = 0
+    compiled: int
     settling: dict[str, float] = field(default_factory=dict)
 
-    def open(self, rows: Sequence[LockRow]) -> None:
-        """Have the sessions that these rows want; at least one at each server."""
-        most = max((row.sessions for row in rows), default=0)
-        for peer in self.peers.values():
-            peer.open(max(most, self.members), _PATIENCE)
+    def parts(self) -> Sequence[Sequence[LockRow]]:
+        plan = self.speeds.plan
+        return plan.uncontended, plan.contended
 
-    def warm_up(
-        self, rows: Sequence[LockRow], plan: LocksPlan, compiled: int, warmed: dict[str, int]
-    ) -> None:
+    def warm_up(self, rows: Sequence[LockRow]) -> None:
         """Run all peers at all rows; so it is known also how long a row takes to settle. A JVM goes
-        on until all it runs is compiled. Adds to `warmed` how often each peer has acquired."""
+        on until all it runs is compiled."""
+        plan, warmed = self.plan, self.speeds.warmed
         done = dict.fromkeys(plan.peers, 0)
         seconds = plan.seconds * _WARM_UP
         for row in rows:
-            cells = [self.cell(LockTurn(row, p, 0), seconds) for p in plan.peers_at(row)]
+            cells = [self._cell(PeerTurn(row, p, 0), seconds) for p in plan.peers_at(row)]
             self.settling[row.name] = _LONGER * max(cell.settled for cell in cells)
             for cell in cells:
                 done[cell.turn.peer] += cell.acquisitions
         again = cycle(rows)
         for name in plan.peers:
-            while rows and isinstance(self.peers[name], JavaPeer) and done[name] < compiled:
-                turn = LockTurn(next(again), name, 0)
-                done[name] += self.cell(turn, seconds).acquisitions
+            while rows and isinstance(self.peers[name], JavaPeer) and done[name] < self.compiled:
+                turn = PeerTurn(next(again), name, 0)
+                done[name] += self._cell(turn, seconds).acquisitions
             warmed[name] = warmed.get(name, 0) + done[name]
 
-    def cell(self, turn: LockTurn, seconds: float) -> LockCell:
-        """Measure one cell."""
+    def cell(self, turn: PeerTurn[LockRow]) -> LockCell:
+        return self._cell(turn, self.plan.seconds)
+
+    def _cell(self, turn: PeerTurn[LockRow], seconds: float) -> LockCell:
         row, peer = turn.row, self.peers[turn.peer]
         path, holds_in = self._place(row.kind, peer.name)
         pids = {**self.pids, peer.name: peer.pid}
         before = cpu_used(pids)
         plan = self._plan(row, seconds)
-        patience = (plan.until_ns - time.monotonic_ns()) / 1e9 + _PATIENCE
-        told = peer.contend(row.kind.name, path, self._who(turn), plan, patience)
+        patience = (plan.until_ns - time.monotonic_ns()) / 1e9 + self.patience
+        told = peer.contend(row.kind.name, path, turn.who(self.members), plan, patience)
         rounds = told.rounds
         ended_ns = time.monotonic_ns()
         cpu = cpu_between(before, cpu_used(pids)).servers
@@ -121,28 +111,26 @@ class _Bench:
         settled_ns = max(mine[0].acquired_ns if mine else ended_ns for mine in rounds)
         rate, unsettled = _rate(rounds, settled_ns, plan.until_ns, least=seconds * _LEAST)
         all_rounds = [each for mine in rounds for each in mine]
-        acquisitions = len(all_rounds)
         created, left = self.pool.gate.run(_count(holds_in))
         return LockCell(
-            turn,
-            acquisitions,
-            rate,
-            (settled_ns - plan.start_ns) / 1e9,
-            (ended_ns - plan.start_ns) / 1e9,
-            client_cpu,
-            cpu,
+            turn=turn,
+            acquisitions=len(all_rounds),
+            value=rate,
+            settled=(settled_ns - plan.start_ns) / 1e9,
+            seconds=(ended_ns - plan.start_ns) / 1e9,
+            client_cpu=client_cpu,
+            server_cpu=cpu,
             longest_acquire=max((r.acquired_ns - r.asked_ns for r in all_rounds), default=0) / 1e9,
             longest_release=max((r.done_ns - r.released_ns for r in all_rounds), default=0) / 1e9,
-            overlap=_overlap(rounds, path),
-            void=unsettled or _disagreement(acquisitions, created, left),
+            broken=_overlap(rounds, path),
+            void=unsettled or _disagreement(len(all_rounds), created, left),
             thread_cpu=told.thread_cpu,
         )
 
     def _place(self, kind: LockKind, peer: str) -> tuple[str, str]:
         """A fresh node for a lock, and the one below which each acquisition creates one."""
-        self.paths += 1
-        nodes = kind.nodes(f"{self.pool.root}/{self.paths}", peer)
-        for node in nodes:
+        nodes = kind.nodes(self.fresh_node(), peer)
+        for node in nodes[1:]:
             self.pool.gate.create(node)
         return nodes[0], nodes[-1]
 
@@ -151,12 +139,6 @@ class _Bench:
         settling = self.settling.get(row.name, _SETTLING * row.sessions)
         start = time.monotonic_ns() + int((_LEAD[0] + _LEAD[1] * row.sessions) * 1e9)
         return RoundsPlan(start, until_ns=start + int((seconds + settling) * 1e9))
-
-    def _who(self, turn: LockTurn) -> Sequence[int]:
-        """Alone it is at one server after the other: clients of the leader are served faster."""
-        if turn.row.sessions == 1:
-            return [turn.repeat % self.members]
-        return range(turn.row.sessions)
 
 
 def _rate(rounds: Rounds, settled_ns: int, until_ns: int, *, least: float) -> tuple[float, str]:

@@ -10,14 +10,15 @@ from collections.abc import Iterator
 from zkkit.bench.kit.tables import FigureTable
 from zkkit.bench.locks.figures import LockFigure, LocksResults, PeerFigure
 from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.peers.cells import ASYNCIO, OURS, ZKKIT
 from zkkit.bench.peers.comparison import (
-    ASYNCIO,
-    OURS,
-    ZKKIT,
+    ComparisonWords,
+    RatioRows,
     conditions_of,
-    saturated_note,
+    in_microseconds,
+    ratios_in_words,
+    speed_table,
     times_as,
-    told_ratio,
 )
 from zkkit.bench.peers.layers import LAYERS
 from zkkit.show.wording import many
@@ -58,9 +59,23 @@ def _mutexes(results: LocksResults, subject: str) -> list[LockFigure]:
     return [f for f in results.figures if f.kind == "mutex" and f.subject == subject]
 
 
-def alt_texts(results: LocksResults) -> dict[str, str]:
-    """What the pictures show, for those who do not see them."""
-    return {"ratios.png": _ratios_in_words(results), "layers.png": _layers_in_words(results)}
+def ratio_rows(results: LocksResults) -> RatioRows:
+    """The name of each row, and the ratios."""
+    return [(row_name(figure), figure.ratios) for figure in results.figures]
+
+
+def in_words(results: LocksResults) -> ComparisonWords:
+    """All that is said about the results."""
+    what = "zkkit's rate over the other's"
+    alt_texts = {"ratios.png": ratios_in_words(title(results), what, ratio_rows(results))}
+    if results.layers:
+        alt_texts["layers.png"] = _layers_in_words(results)
+    warmed = ", ".join(f"{name} {number:,}" for name, number in results.warmed.items())
+    conditions = {
+        "warm-up": f"acquisitions before anything counts: {warmed}",
+        **conditions_of(results, ", nothing done while holding"),
+    }
+    return ComparisonWords(title(results), tuple(_tables(results)), alt_texts, conditions)
 
 
 def _layers_in_words(results: LocksResults) -> str:
@@ -72,42 +87,31 @@ def _layers_in_words(results: LocksResults) -> str:
     return f"{layers_title(results)}. Shares of CPU time by layer; {'; '.join(parts)}."
 
 
-def _ratios_in_words(results: LocksResults) -> str:
-    parts = [f"{title(results)}. zkkit's rate over the other's, with an interval;"]
-    for figure in results.figures:
-        ratios = ", ".join(f"{n} {told_ratio(r)}" for n, r in figure.ratios.items())
-        parts.append(f"{row_name(figure)}: {ratios};")
-    return " ".join(parts).rstrip(";") + "."
-
-
 # --- tables -----------------------------------------------------------------------------
 
 
-def tables(results: LocksResults) -> Iterator[FigureTable]:
-    """All tables."""
-    yield _speed(results)
+def _tables(results: LocksResults) -> Iterator[FigureTable]:
+    others = [peer for peer in results.plan.peers if peer not in OURS]
+    speed = speed_table(
+        "lock",
+        [f"{peer} /s" for peer in (ZKKIT, *others)],
+        {peer: f"zkkit : {peer}" for peer in others},
+        [
+            (
+                row_name(figure),
+                [_rate(figure.peers[peer]) for peer in (figure.subject, *others)],
+                figure.ratios,
+            )
+            for figure in results.figures
+        ],
+        LEGEND,
+    )
+    yield speed._replace(notes=[*speed.notes, *_stalls(results)])
     yield _cpu(results)
     if any(peer.thread_us for f in results.figures for peer in f.peers.values()):
         yield _threads(results)
     if results.layers:
         yield _layers(results)
-
-
-def _speed(results: LocksResults) -> FigureTable:
-    others = [peer for peer in results.plan.peers if peer not in OURS]
-    head = ("lock", *(f"{p} /s" for p in (ZKKIT, *others)), *(f"zkkit : {p}" for p in others))
-    rows = [
-        (
-            row_name(figure),
-            *(_rate(figure.peers[peer]) for peer in (figure.subject, *others)),
-            *(told_ratio(figure.ratios.get(peer)) for peer in others),
-        )
-        for figure in results.figures
-    ]
-    notes = list(LEGEND)
-    if any(peer.saturated for f in results.figures for peer in f.peers.values()):
-        notes.append(saturated_note("lock"))
-    return FigureTable("Speed", head, rows, [*notes, *_stalls(results)])
 
 
 def _stalls(results: LocksResults) -> Iterator[str]:
@@ -129,8 +133,8 @@ def _cpu(results: LocksResults) -> FigureTable:
     rows = [
         (
             f"{row_name(figure)}{'' if name == ASYNCIO else f', {name}'}",
-            _us(peer.client_us),
-            *(_us(peer.server_us[server]) for server in servers),
+            in_microseconds(peer.client_us),
+            *(in_microseconds(peer.server_us[server]) for server in servers),
             _share(peer.client_share),
             _share(peer.machine_share),
         )
@@ -200,10 +204,6 @@ def _part(kind: str, peer: PeerFigure) -> str:
     return f"{used:,.0f} ({used / total:.0%})" if used >= _SHOWN else "-"
 
 
-def _us(microseconds: float | None) -> str:
-    return "?" if microseconds is None else f"{microseconds:,.0f}"
-
-
 def _share(part: float | None) -> str:
     return "?" if part is None else f"{part:.0%}"
 
@@ -221,18 +221,3 @@ def row_name(figure: LockFigure) -> str:
     alone = figure.sessions == 1
     kind = figure.kind if figure.subject == ZKKIT else f"{figure.kind} on asyncio"
     return f"{kind}, {'uncontended' if alone else _sessions(figure)}"
-
-
-def conditions(results: LocksResults) -> dict[str, str]:
-    """What the figures were measured on, and how."""
-    ratios = [ratio for figure in results.figures for ratio in figure.ratios.values()]
-    warmed = ", ".join(f"{name} {number:,}" for name, number in results.warmed.items())
-    measured_on = conditions_of(
-        results.head,
-        results.plan,
-        results.versions,
-        results.peer_flags,
-        ratios,
-        more=", nothing done while holding",
-    )
-    return {"warm-up": f"acquisitions before anything counts: {warmed}", **measured_on}

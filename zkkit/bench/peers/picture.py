@@ -6,16 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from zkkit.bench.kit import ground
-from zkkit.bench.kit.results import Head
-from zkkit.bench.kit.statistics import Interval
-from zkkit.bench.peers.comparison import (
-    ASYNCIO,
-    CURATOR,
-    KAZOO,
-    ZKKIT,
-    ComparisonPlan,
-    full_name,
-)
+from zkkit.bench.peers.cells import ASYNCIO, CURATOR, KAZOO, ZKKIT
+from zkkit.bench.peers.comparison import RatioRows, full_name
+from zkkit.bench.peers.figures import ComparisonResults
 from zkkit.show import canvas
 from zkkit.show.wording import many
 
@@ -35,17 +28,15 @@ _FILLS = (
 _NAMED = 0.05  # a part that is smaller has no room for its number
 _TICKS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 
-RatioRows = Sequence[tuple[str, Mapping[str, Interval]]]
-"""The name of each row, and a ratio for each peer that is drawn."""
 ShareBars = Sequence[tuple[str, Mapping[str, float]]]
 """The name of each bar, and its parts."""
 
 
 def ratios_png(
+    results: ComparisonResults,
     rows: RatioRows,
     *,
     title: str,
-    footer: str,
     axis: str,
     label: Callable[[str], str] = lambda peer: f"zkkit : {full_name(peer)}",
     asked: Mapping[str, float] | None = None,
@@ -53,7 +44,7 @@ def ratios_png(
     """Ratios with their intervals, a line for each row. `label` says what a peer's ratio is,
     `asked` which one is wanted, by the name of the row."""
     with canvas.style():
-        figure, axes = _start([name for name, _ in rows], title, footer)
+        figure, axes = _start([name for name, _ in rows], title, _footer(results))
         _draw(axes, rows, label, asked or {})
         axes.set_xlabel(axis)
         return canvas.as_png(figure)
@@ -111,11 +102,12 @@ def _start(names: Sequence[str], title: str, footer: str) -> tuple[Any, Any]:
     return figure, axes
 
 
-def footer(head: Head, plan: ComparisonPlan, versions: Mapping[str, str]) -> str:
+def _footer(results: ComparisonResults) -> str:
     """What the points are, and what they were measured on."""
+    plan, head = results.plan, results.head
     return (
         f"Points: median of {many(plan.repeats, 'repeat')}; bars: interval of the median. "
-        f"{', '.join(f'{name} {version}' for name, version in versions.items())}.\n"
+        f"{', '.join(f'{name} {version}' for name, version in results.versions.items())}.\n"
         f"{ground.briefly(head)}, {ground.data(head)}, seed {plan.seed}."
     )
 
