@@ -28,7 +28,7 @@ from zkkit.bench.locks.figures import LocksResults, figures
 from zkkit.bench.locks.judge import LockCell, LockSpeeds, judge
 from zkkit.bench.locks.layers import layer_shares
 from zkkit.bench.locks.plan import MUTEX, LockRow, LocksPlan
-from zkkit.bench.locks.run import measure
+from zkkit.bench.locks.run import LockBench
 from zkkit.bench.peers.cells import ASYNCIO, KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.bench.peers.fronts import thread_cpu
@@ -206,7 +206,7 @@ def python_peer(name: str, hosts: str) -> PythonPeer:
 
 def run(hosts: str, peers: Sequence[Peer], seconds: float = 0.1) -> LockSpeeds:
     plan = plan_of(*(peer.name for peer in peers), seconds=seconds)
-    return measure(plan, hosts, peers, pids={"us": os.getpid()}, compiled=300)
+    return LockBench(LockSpeeds(plan), hosts, peers, {"us": os.getpid()}, 300).measure()
 
 
 def trusted(speeds: LockSpeeds) -> bool:

@@ -36,7 +36,7 @@ from zkkit.bench.recipes.plan import (
     RecipePlan,
     RecipeRow,
 )
-from zkkit.bench.recipes.run import measure
+from zkkit.bench.recipes.run import RecipeBench
 from zkkit.ensemble import FAST_START
 
 
@@ -48,7 +48,7 @@ def cell(
     row: RecipeRow = INCREMENTS, peer: str = ZKKIT, value: float = 100.0, repeat: int = 0
 ) -> RecipeCell:
     turn = PeerTurn(row, peer, repeat)
-    return RecipeCell(turn=turn, value=value, samples=5, seconds=2.0, client_cpu=1.0)
+    return RecipeCell(turn, value, seconds=2.0, client_cpu=1.0, samples=5)
 
 
 class TestFigures:
@@ -117,7 +117,7 @@ class TestVerdict:
 def run(hosts: str, peers: Sequence[Peer], rows: Sequence[RecipeRow]) -> RecipeSpeeds:
     plan = plan_of(*(peer.name for peer in peers), rows=rows)
     try:
-        return measure(plan, hosts, peers, warm_up=0)
+        return RecipeBench(RecipeSpeeds(plan), hosts, peers, warm_up_cells=0).measure()
     finally:
         for peer in peers:
             peer.close()

@@ -13,6 +13,7 @@ from zkkit.bench.locks import experiment
 from zkkit.bench.locks.judge import LockCell, LockSpeeds
 from zkkit.bench.locks.layers import LayerShares
 from zkkit.bench.locks.plan import LockRow
+from zkkit.bench.locks.run import LockBench
 from zkkit.bench.peers import libraries
 from zkkit.bench.peers.cells import PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing
@@ -66,7 +67,8 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of measuring for minutes, make up figures: zkkit 300 a second, the others 200."""
 
-    def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
+    def measure(bench, on_cell):  # type: ignore[no-untyped-def]
+        plan = bench.plan
         speeds = LockSpeeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
         for turn in plan.turns():
             speeds.cells.append(_made_up(turn))
@@ -79,7 +81,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
             LayerShares(name, number, 100, used) for name in modules for number in (1, *sessions)
         )
 
-    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(LockBench, "measure", measure)
     monkeypatch.setattr(experiment, "layer_shares", layers)
 
 
@@ -156,11 +158,11 @@ def test_an_overlap_is_exit_1(
 ) -> None:
     """A lock that lets two in is told by the exit code, whatever its speed."""
 
-    def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        broken = replace(_made_up(PeerTurn(plan.rows[0], "kazoo", 0)), broken="a and b")
-        return LockSpeeds(plan, cells=[broken])
+    def measure(bench, on_cell):  # type: ignore[no-untyped-def]
+        broken = replace(_made_up(PeerTurn(bench.plan.rows[0], "kazoo", 0)), broken="a and b")
+        return LockSpeeds(bench.plan, cells=[broken])
 
-    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(LockBench, "measure", measure)
     monkeypatch.setattr(experiment, "layer_shares", lambda *given: ())
     words = ("--hosts", zk_hosts, "--results", str(tmp_path))
     assert cli.main(["bench", "locks", *words]) == 1

@@ -9,7 +9,7 @@ from zkkit.bench.connection.plan import ConnectionPlan, ConnectionRow
 from zkkit.bench.peers.cells import ComparedSpeeds, MeasuredCell, PeerTurn
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ConnectionCell(MeasuredCell):
     """What one peer did at one row in one repeat."""
 

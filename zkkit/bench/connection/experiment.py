@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from zkkit.bench.connection import picture, words
+from zkkit.bench.connection import words
 from zkkit.bench.connection.cells import ConnectionSpeeds
 from zkkit.bench.connection.figures import ConnectionResults, figures
 from zkkit.bench.connection.idle import idle_footprints
 from zkkit.bench.connection.judge import judge
 from zkkit.bench.connection.plan import SESSION_KAZOO, ConnectionPlan
-from zkkit.bench.connection.run import measure
+from zkkit.bench.connection.run import ConnectionBench
 from zkkit.bench.kit import arguments
 from zkkit.bench.kit.judgement import Judgement
 from zkkit.bench.kit.results import Head
 from zkkit.bench.kit.servers import MeasuredServers
 from zkkit.bench.peers.cells import ASYNCIO, KAZOO, ZKKIT
 from zkkit.bench.peers.comparison import ComparisonWords
-from zkkit.bench.peers.experiment import ComparisonExperiment, OnCell
+from zkkit.bench.peers.experiment import ComparisonExperiment
 from zkkit.bench.peers.libraries import Peer
 
 MODULES = {
@@ -78,14 +78,10 @@ exit codes:
             tuple(MODULES), args.sessions, args.repeats, args.seconds, args.idle, args.seed
         )
 
-    def measure(
-        self,
-        plan: ConnectionPlan,
-        servers: MeasuredServers,
-        peers: Sequence[Peer],
-        on_cell: OnCell,
-    ) -> ConnectionSpeeds:
-        return measure(plan, servers.hosts, peers, on_cell=on_cell)
+    def bench(
+        self, plan: ConnectionPlan, servers: MeasuredServers, peers: Sequence[Peer]
+    ) -> ConnectionBench:
+        return ConnectionBench(ConnectionSpeeds(plan), servers.hosts, peers)
 
     def run(self, plan: ConnectionPlan, servers: MeasuredServers) -> ConnectionSpeeds:
         speeds = super().run(plan, servers)
@@ -98,19 +94,11 @@ exit codes:
 
     def figures(self, outcome: ConnectionSpeeds, head: Head) -> ConnectionResults:
         return ConnectionResults(
-            head,
-            plan=outcome.plan,
-            versions=outcome.versions,
-            figures=figures(outcome),
-            idle=outcome.idle,
-            runs=tuple(outcome.cells),
+            head, figures=figures(outcome), idle=outcome.idle, **ConnectionResults.of(outcome)
         )
 
     def in_words(self, results: ConnectionResults) -> ComparisonWords:
         return words.in_words(results)
-
-    def picture(self, results: ConnectionResults) -> Mapping[str, bytes]:
-        return {"ratios.png": picture.ratios_png(results)} if results.figures else {}
 
 
 def _idle(text: str) -> int:

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from zkkit.bench.connection.cells import ConnectionCell, ConnectionSpeeds
-from zkkit.bench.connection.plan import ConnectionPlan, ConnectionRow
-from zkkit.bench.kit.machine import cpu_between, cpu_used
-from zkkit.bench.kit.pool import SessionPool, wait_for_servers
+from zkkit.bench.connection.plan import ConnectionRow
+from zkkit.bench.kit.pool import wait_for_servers
 from zkkit.bench.kit.witness import Reading, Witness
 from zkkit.bench.peers.cells import PeerTurn
-from zkkit.bench.peers.libraries import Peer, Rounds
-from zkkit.bench.peers.measuring import WARM_UP, PeerBench
+from zkkit.bench.peers.libraries import Rounds
+from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import RoundsPlan
 from zkkit.steps import Exists, Script, Sync
 
@@ -32,63 +29,37 @@ _LEAD = (0.05, 0.002)  # seconds to start all threads: for all, and for each ses
 _PACKETS = "zk_packets_received"
 
 
-def measure(
-    plan: ConnectionPlan,
-    hosts: str,
-    peers: Sequence[Peer],
-    *,
-    warm_up: int = WARM_UP,
-    on_cell: Callable[[ConnectionCell], object] = lambda cell: None,
-) -> ConnectionSpeeds:
-    """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
-    ConnectFailed if the servers give no session."""
-    with SessionPool(hosts, 0) as pool:
-        bench = ConnectionBench(
-            speeds=ConnectionSpeeds(plan),
-            hosts=hosts,
-            pool=pool,
-            peers={peer.name: peer for peer in peers},
-            warm_up_cells=warm_up,
-            witness=Witness(hosts),
-        )
-        wait_for_servers(hosts, bench.path)
-        return bench.measured(on_cell)
-
-
-@dataclass(kw_only=True)
 class ConnectionBench(PeerBench[ConnectionSpeeds, ConnectionRow, ConnectionCell]):
     """Peers, servers, and a node to work on."""
-
-    witness: Witness
 
     @cached_property
     def path(self) -> str:
         """The node that all peers work on."""
-        return self.fresh_node()
+        path = self.fresh_node()
+        wait_for_servers(self.hosts, path)
+        return path
+
+    @cached_property
+    def witness(self) -> Witness:
+        """What counts beside the peers."""
+        return Witness(self.hosts)
 
     def cell(self, turn: PeerTurn[ConnectionRow]) -> ConnectionCell:
-        """Measure one cell."""
-        row, peer = turn.row, self.peers[turn.peer]
+        row, peer = turn.row, self.peer(turn)
         sets, packets = self._version(), self.witness.read_if_told()
-        before, began = cpu_used({peer.name: peer.pid}), time.monotonic()
         lead = _LEAD[0] + _LEAD[1] * row.sessions
         start = time.monotonic_ns() + int(lead * 1e9)
         plan = RoundsPlan(start, until_ns=start + int(self.plan.seconds * 1e9))
-        patience = lead + self.plan.seconds + self.patience
-        rounds = peer.contend(row.kind, self.path, turn.who(self.members), plan, patience).rounds
-        seconds = time.monotonic() - began
-        cpu = cpu_between(before, cpu_used({peer.name: peer.pid})).servers.get(peer.name)
+        who, patience = turn.who(self.members), lead + self.plan.seconds + self.patience
+        contended, seconds, cpu = self.metered(
+            peer, lambda: peer.contend(row.kind, self.path, who, plan, patience)
+        )
+        rounds = contended.rounds
         operations = sum(len(mine) for mine in rounds) * row.operations
         void = self._disagreement(row, operations, sets, packets)
         value = _value(row, rounds, plan.start_ns)
-        return ConnectionCell(
-            turn=turn,
-            value=value,
-            operations=operations,
-            seconds=seconds,
-            client_cpu=cpu,
-            void=void if value else "no answer",
-        )
+        void = void if value else "no answer"
+        return ConnectionCell(turn, value, seconds, cpu, operations, void=void)
 
     def _version(self) -> int:
         """How often the node was set."""
@@ -105,11 +76,9 @@ class ConnectionBench(PeerBench[ConnectionSpeeds, ConnectionRow, ConnectionCell]
         if not (before and after):
             return ""  # servers that tell nothing
         packets = sum(int(after[m][_PACKETS]) - int(before[m][_PACKETS]) for m in after)
-        return (
-            ""
-            if packets >= operations
-            else (f"{operations} operations were told, and the servers received {packets} packets")
-        )
+        if packets >= operations:
+            return ""
+        return f"{operations} operations were told, and the servers received {packets} packets"
 
 
 def _value(row: ConnectionRow, rounds: Rounds, start_ns: int) -> float:

@@ -13,11 +13,10 @@ from zkkit.bench.connection.plan import AT_ONCE, PIPELINED, ROUND_TRIP, SESSION_
 from zkkit.bench.kit.tables import FigureTable
 from zkkit.bench.peers.cells import KAZOO, ZKKIT
 from zkkit.bench.peers.comparison import (
+    ComparedRatios,
     ComparisonWords,
-    RatioRows,
     conditions_of,
     in_microseconds,
-    ratios_in_words,
     speed_table,
     times_as,
 )
@@ -43,18 +42,17 @@ def title(results: ConnectionResults) -> str:
     return f"zkkit does {many}, and a round trip {times_as('fast', KAZOO, alone)}"
 
 
-def ratio_rows(results: ConnectionResults) -> RatioRows:
-    """The name of each row, and the ratios."""
-    return [(figure.row.name, figure.ratios) for figure in results.figures]
-
-
 def in_words(results: ConnectionResults) -> ComparisonWords:
     """All that is said about the results."""
-    what = "How much faster than kazoo"
-    alt_texts = {"ratios.png": ratios_in_words(title(results), what, ratio_rows(results))}
-    return ComparisonWords(
-        title(results), tuple(_tables(results)), alt_texts, conditions_of(results)
+    figures = results.figures
+    ratios = ComparedRatios(
+        [(figure.row.name, figure.ratios) for figure in figures],
+        "how much faster than kazoo",
+        above="kazoo is slower",
+        beside=KAZOO,
+        asked={f.row.name: f.row.asked for f in figures if f.row.asked is not None},
     )
+    return ComparisonWords(title(results), ratios, tuple(_tables(results)), conditions_of(results))
 
 
 # --- tables -----------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from zkkit.bench.locks.figures import LocksResults, figures
 from zkkit.bench.locks.judge import LockSpeeds
 from zkkit.bench.locks.layers import layer_shares
 from zkkit.bench.locks.plan import LocksPlan
-from zkkit.bench.locks.run import measure
+from zkkit.bench.locks.run import LockBench
 from zkkit.bench.peers.cells import ASYNCIO, KAZOO, OURS, ZKKIT
 from zkkit.bench.peers.comparison import ComparisonWords
-from zkkit.bench.peers.experiment import ComparisonExperiment, OnCell
+from zkkit.bench.peers.experiment import ComparisonExperiment
 from zkkit.bench.peers.libraries import Peer
 
 MODULES = {
@@ -71,10 +71,8 @@ exit codes:
         """Without the peers: which of them this machine has is seen when it begins."""
         return LocksPlan((), args.sessions, args.repeats, args.seconds, args.seed)
 
-    def measure(
-        self, plan: LocksPlan, servers: MeasuredServers, peers: Sequence[Peer], on_cell: OnCell
-    ) -> LockSpeeds:
-        return measure(plan, servers.hosts, peers, pids=servers.pids, on_cell=on_cell)
+    def bench(self, plan: LocksPlan, servers: MeasuredServers, peers: Sequence[Peer]) -> LockBench:
+        return LockBench(LockSpeeds(plan), servers.hosts, peers, servers.pids)
 
     def run(self, plan: LocksPlan, servers: MeasuredServers) -> LockSpeeds:
         speeds = super().run(plan, servers)
@@ -90,22 +88,19 @@ exit codes:
     def figures(self, outcome: LockSpeeds, head: Head) -> LocksResults:
         return LocksResults(
             head,
-            plan=outcome.plan,
-            versions=outcome.versions,
-            peer_flags=BENCHMARK,
-            left_out=outcome.left_out,
             figures=figures(outcome),
-            runs=tuple(outcome.cells),
+            peer_flags=BENCHMARK,
             warmed=outcome.warmed,
             layers=outcome.layers,
+            **LocksResults.of(outcome),
         )
 
     def in_words(self, results: LocksResults) -> ComparisonWords:
         return words.in_words(results)
 
     def picture(self, results: LocksResults) -> Mapping[str, bytes]:
-        drawn = {"ratios.png": picture.ratios_png(results)} if results.figures else {}
-        return drawn | ({"layers.png": picture.layers_png(results)} if results.layers else {})
+        layers = {"layers.png": picture.layers_png(results)} if results.layers else {}
+        return {**super().picture(results), **layers}
 
     def classes(self, results: LocksResults) -> Mapping[str, str]:
         return {

@@ -12,7 +12,7 @@ from zkkit.bench.peers.cells import ComparedSpeeds, MeasuredCell, PeerTurn
 from zkkit.bench.peers.comparison import doubted
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class LockCell(MeasuredCell):
     """What one peer did at one row in one repeat: grants in a second, when it had settled. It is
     broken if two holds overlap."""

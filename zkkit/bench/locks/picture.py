@@ -1,23 +1,12 @@
-"""The pictures of how fast locks are: zkkit's rate over each other peer's, with intervals; where
-zkkit's CPU time goes."""
+"""The picture of where zkkit's CPU time goes."""
 
 from __future__ import annotations
 
 from zkkit.bench.kit import ground
 from zkkit.bench.locks.figures import LocksResults
-from zkkit.bench.locks.words import layers_name, layers_title, ratio_rows, title
+from zkkit.bench.locks.words import layers_name, layers_title
 from zkkit.bench.peers import picture
 from zkkit.bench.peers.layers import LAYERS
-
-
-def ratios_png(results: LocksResults) -> bytes:
-    """Ratios with their intervals, a line for each row."""
-    return picture.ratios_png(
-        results,
-        ratio_rows(results),
-        title=title(results),
-        axis="zkkit's rate over the other's (as fast: 1; to the right zkkit is faster)",
-    )
 
 
 def layers_png(results: LocksResults) -> bytes:

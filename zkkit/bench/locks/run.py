@@ -13,16 +13,15 @@ overlaps another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
 from zkkit.bench.kit.machine import cpu_between, cpu_used
-from zkkit.bench.kit.pool import SessionPool
 from zkkit.bench.locks.judge import LockCell, LockSpeeds
-from zkkit.bench.locks.plan import LockKind, LockRow, LocksPlan
+from zkkit.bench.locks.plan import LockKind, LockRow
 from zkkit.bench.peers.cells import PeerTurn
-from zkkit.bench.peers.libraries import JavaPeer, Peer, Rounds
+from zkkit.bench.peers.libraries import JavaPeer, Rounds
 from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import RoundsPlan
 from zkkit.check.overlap import HoldInterval, overlaps
@@ -36,39 +35,15 @@ _WARM_UP = 2  # how much longer than a cell each peer runs each row before anyth
 _COMPILED = 10_000  # acquisitions of a JVM before anything counts, alone and again under contention
 
 
-def measure(
-    plan: LocksPlan,
-    hosts: str,
-    peers: Sequence[Peer],
-    *,
-    pids: Mapping[str, int],
-    compiled: int = _COMPILED,
-    on_cell: Callable[[LockCell], object] = lambda cell: None,
-) -> LockSpeeds:
-    """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
-    ConnectFailed if the servers give no session.
-
-    `compiled`: how often a peer in Java has acquired uncontended, and under contention, before that
-    is measured. Its compiler optimises what has run some thousand times; the other peers have none.
-    """
-    with SessionPool(hosts, 0) as pool:
-        bench = LockBench(
-            speeds=LockSpeeds(plan),
-            hosts=hosts,
-            pool=pool,
-            peers={peer.name: peer for peer in peers},
-            pids=pids,
-            compiled=compiled,
-        )
-        return bench.measured(on_cell)
-
-
-@dataclass(kw_only=True)
+@dataclass
 class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
     """Peers, servers, and paths to contend for."""
 
     pids: Mapping[str, int]
-    compiled: int
+    """The servers whose CPU time counts."""
+    compiled: int = _COMPILED
+    """How often a peer in Java has acquired uncontended, and under contention, before that is
+    measured. Its compiler optimises what has run some thousand times; the other peers have none."""
     settling: dict[str, float] = field(default_factory=dict)
 
     def parts(self) -> Sequence[Sequence[LockRow]]:
@@ -87,17 +62,17 @@ class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
             for cell in cells:
                 done[cell.turn.peer] += cell.acquisitions
         again = cycle(rows)
-        for name in plan.peers:
-            while rows and isinstance(self.peers[name], JavaPeer) and done[name] < self.compiled:
-                turn = PeerTurn(next(again), name, 0)
-                done[name] += self._cell(turn, seconds).acquisitions
-            warmed[name] = warmed.get(name, 0) + done[name]
+        for peer in self.peers:
+            while rows and isinstance(peer, JavaPeer) and done[peer.name] < self.compiled:
+                turn = PeerTurn(next(again), peer.name, 0)
+                done[peer.name] += self._cell(turn, seconds).acquisitions
+            warmed[peer.name] = warmed.get(peer.name, 0) + done[peer.name]
 
     def cell(self, turn: PeerTurn[LockRow]) -> LockCell:
         return self._cell(turn, self.plan.seconds)
 
     def _cell(self, turn: PeerTurn[LockRow], seconds: float) -> LockCell:
-        row, peer = turn.row, self.peers[turn.peer]
+        row, peer = turn.row, self.peer(turn)
         path, holds_in = self._place(row.kind, peer.name)
         pids = {**self.pids, peer.name: peer.pid}
         before = cpu_used(pids)
@@ -113,13 +88,13 @@ class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
         all_rounds = [each for mine in rounds for each in mine]
         created, left = self.pool.gate.run(_count(holds_in))
         return LockCell(
-            turn=turn,
-            acquisitions=len(all_rounds),
-            value=rate,
-            settled=(settled_ns - plan.start_ns) / 1e9,
-            seconds=(ended_ns - plan.start_ns) / 1e9,
-            client_cpu=client_cpu,
-            server_cpu=cpu,
+            turn,
+            rate,
+            (ended_ns - plan.start_ns) / 1e9,
+            client_cpu,
+            len(all_rounds),
+            (settled_ns - plan.start_ns) / 1e9,
+            cpu,
             longest_acquire=max((r.acquired_ns - r.asked_ns for r in all_rounds), default=0) / 1e9,
             longest_release=max((r.done_ns - r.released_ns for r in all_rounds), default=0) / 1e9,
             broken=_overlap(rounds, path),

@@ -12,11 +12,10 @@ from zkkit.bench.locks.figures import LockFigure, LocksResults, PeerFigure
 from zkkit.bench.locks.layers import LayerShares
 from zkkit.bench.peers.cells import ASYNCIO, OURS, ZKKIT
 from zkkit.bench.peers.comparison import (
+    ComparedRatios,
     ComparisonWords,
-    RatioRows,
     conditions_of,
     in_microseconds,
-    ratios_in_words,
     speed_table,
     times_as,
 )
@@ -59,23 +58,17 @@ def _mutexes(results: LocksResults, subject: str) -> list[LockFigure]:
     return [f for f in results.figures if f.kind == "mutex" and f.subject == subject]
 
 
-def ratio_rows(results: LocksResults) -> RatioRows:
-    """The name of each row, and the ratios."""
-    return [(row_name(figure), figure.ratios) for figure in results.figures]
-
-
 def in_words(results: LocksResults) -> ComparisonWords:
     """All that is said about the results."""
-    what = "zkkit's rate over the other's"
-    alt_texts = {"ratios.png": ratios_in_words(title(results), what, ratio_rows(results))}
-    if results.layers:
-        alt_texts["layers.png"] = _layers_in_words(results)
+    rows = [(row_name(figure), figure.ratios) for figure in results.figures]
+    ratios = ComparedRatios(rows, "zkkit's rate over the other's")
+    alt_texts = {"layers.png": _layers_in_words(results)} if results.layers else {}
     warmed = ", ".join(f"{name} {number:,}" for name, number in results.warmed.items())
     conditions = {
         "warm-up": f"acquisitions before anything counts: {warmed}",
         **conditions_of(results, ", nothing done while holding"),
     }
-    return ComparisonWords(title(results), tuple(_tables(results)), alt_texts, conditions)
+    return ComparisonWords(title(results), ratios, tuple(_tables(results)), conditions, alt_texts)
 
 
 def _layers_in_words(results: LocksResults) -> str:

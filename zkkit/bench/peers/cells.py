@@ -90,7 +90,7 @@ class ComparisonPlan(Generic[RowT]):
         return sum(len(self.peers_at(row)) for row in self.rows) * self.repeats
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MeasuredCell:
     """What one peer did at one row in one repeat."""
 
@@ -100,9 +100,9 @@ class MeasuredCell:
     seconds: float
     client_cpu: float | None
     """Seconds; None if the system does not tell."""
-    broken: str = ""
+    broken: str = field(default="", kw_only=True)
     """Which promise was not kept."""
-    void: str = ""
+    void: str = field(default="", kw_only=True)
     """Why it counts for nothing."""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zkkit.bench.kit.ground import facts
@@ -16,8 +17,28 @@ from zkkit.show.wording import many
 _ALIKE = 1.25  # an interval that goes further does not make peers alike
 _SURE = 0.9  # an interval of less confidence makes a title say "about"
 
-RatioRows = Sequence[tuple[str, Mapping[str, Interval]]]
-"""The name of each row, and a ratio for each peer that is compared."""
+
+class ComparedRatios(NamedTuple):
+    """Ratios to be drawn, and what they are."""
+
+    rows: Sequence[tuple[str, Mapping[str, Interval]]]
+    """The name of each row, and a ratio for each peer that is compared."""
+    what: str
+    """What the ratios are; `above` says what is so where they are above 1."""
+    above: str = "zkkit is faster"
+    beside: str = ""
+    """Beside which peer each of the others is; if none, zkkit is beside each of them."""
+    asked: Mapping[str, float] = MappingProxyType({})
+    """Which ratio is wanted, by the name of the row."""
+
+    @property
+    def axis(self) -> str:
+        """What the axis shows."""
+        return f"{self.what} (as fast: 1; to the right {self.above})"
+
+    def label(self, peer: str) -> str:
+        """Which ratio is that of a peer."""
+        return f"{peer} : {self.beside}" if self.beside else f"zkkit : {full_name(peer)}"
 
 
 class ComparisonWords(NamedTuple):
@@ -25,11 +46,23 @@ class ComparisonWords(NamedTuple):
 
     title: str
     """The finding, in one line."""
+    ratios: ComparedRatios
     tables: Sequence[FigureTable]
-    alt_texts: Mapping[str, str]
-    """What each picture shows, for those who do not see it; by its file name."""
     conditions: Mapping[str, str]
     """What the figures were measured on, and how."""
+    alt_texts: Mapping[str, str] = MappingProxyType({})
+    """What further pictures show, for those who do not see them; by file name."""
+
+    def alt_text(self, picture: str) -> str:
+        """What a picture shows."""
+        if picture in self.alt_texts:
+            return self.alt_texts[picture]
+        lines = (
+            f"{name}: {', '.join(f'{peer} {told_ratio(ratio)}' for peer, ratio in ratios.items())}"
+            for name, ratios in self.ratios.rows
+        )
+        what = self.ratios.what
+        return f"{self.title}. {what[0].upper()}{what[1:]}, with an interval; {'; '.join(lines)}."
 
 
 def full_name(peer: str) -> str:
@@ -53,15 +86,6 @@ def times_as(adverb: str, peer: str, ratio: Interval) -> str:
         return f"{ratio.low:.2f} to {ratio.high:.2f} times as {adverb} as {full_name(peer)}"
     about = "" if ratio.confidence >= _SURE else "about "
     return f"{about}{ratio.median:.2f} times as {adverb} as {full_name(peer)}"
-
-
-def ratios_in_words(title: str, what: str, rows: RatioRows) -> str:
-    """What a picture of ratios shows; `what` the ratios are."""
-    lines = (
-        f"{name}: {', '.join(f'{peer} {told_ratio(ratio)}' for peer, ratio in ratios.items())}"
-        for name, ratios in rows
-    )
-    return f"{title}. {what}, with an interval; {'; '.join(lines)}."
 
 
 def speed_table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
@@ -12,18 +12,17 @@ from zkkit.bench.experiment import Experiment, Words
 from zkkit.bench.kit.report import report
 from zkkit.bench.kit.servers import BENCHMARK, MeasuredServers
 from zkkit.bench.kit.tables import as_html, as_markdown, as_text
-from zkkit.bench.peers.cells import ComparedSpeeds, MeasuredCell, PlanT
+from zkkit.bench.peers import picture
+from zkkit.bench.peers.cells import MeasuredCell, PlanT
 from zkkit.bench.peers.comparison import ComparisonWords
 from zkkit.bench.peers.figures import ComparisonResults
 from zkkit.bench.peers.libraries import Peer, Races, Stages, peers
+from zkkit.bench.peers.measuring import PeerBench, SpeedsT
 from zkkit.show import page
 from zkkit.show.progress import Progress
 from zkkit.show.table import pairs
 
-SpeedsT = TypeVar("SpeedsT", bound=ComparedSpeeds[Any, Any])
 ComparedT = TypeVar("ComparedT", bound=ComparisonResults)
-
-OnCell = Callable[[MeasuredCell], object]
 
 
 class ComparisonExperiment(Experiment[PlanT, SpeedsT, ComparedT]):
@@ -40,10 +39,10 @@ class ComparisonExperiment(Experiment[PlanT, SpeedsT, ComparedT]):
     stages: ClassVar[Stages | None] = None
 
     @abstractmethod
-    def measure(
-        self, plan: PlanT, servers: MeasuredServers, peers: Sequence[Peer], on_cell: OnCell
-    ) -> SpeedsT:
-        """Measure all cells of the plan."""
+    def bench(
+        self, plan: PlanT, servers: MeasuredServers, peers: Sequence[Peer]
+    ) -> PeerBench[SpeedsT, Any, Any]:
+        """What measures the cells of the plan."""
 
     @abstractmethod
     def in_words(self, results: ComparedT) -> ComparisonWords:
@@ -63,9 +62,8 @@ class ComparisonExperiment(Experiment[PlanT, SpeedsT, ComparedT]):
                 print(left_out, file=sys.stderr)
             plan = replace(plan, peers=tuple(peer.name for peer in found))  # type: ignore[type-var]
             with Progress(len(plan), "cells", first="warming up") as progress:
-                speeds = self.measure(
-                    plan, servers, found, lambda cell: progress.done(_describe(cell))
-                )
+                bench = self.bench(plan, servers, found)
+                speeds = bench.measure(lambda cell: progress.done(_describe(cell)))
         speeds.left_out = left_out
         return speeds
 
@@ -73,6 +71,10 @@ class ComparisonExperiment(Experiment[PlanT, SpeedsT, ComparedT]):
         said = self.in_words(results)
         parts = [as_text(said.tables), pairs(said.conditions, indent=0), results.left_out]
         return Words(said.title, "\n\n".join(filter(None, parts)))
+
+    def picture(self, results: ComparedT) -> Mapping[str, bytes]:
+        said = self.in_words(results)
+        return {"ratios.png": picture.ratios_png(results, said)} if results.figures else {}
 
     def page(self, results: ComparedT, pictures: Mapping[str, bytes]) -> str:
         said, classes = self.in_words(results), self.classes(results)
@@ -82,7 +84,7 @@ class ComparisonExperiment(Experiment[PlanT, SpeedsT, ComparedT]):
             finding=said.title,
             body=[
                 f"<p>{self.procedure} The peers take turns on the same servers.</p>",
-                *(page.picture(data, said.alt_texts[name]) for name, data in pictures.items()),
+                *(page.picture(data, said.alt_text(name)) for name, data in pictures.items()),
                 *as_html(said.tables),
                 *([page.small([results.left_out])] if results.left_out else []),
                 *(["<h2>The classes</h2>", page.facts(classes)] if classes else []),

@@ -37,6 +37,16 @@ class ComparisonResults(Results):
     figures: tuple[Any, ...]
     runs: tuple[MeasuredCell, ...]
 
+    @staticmethod
+    def of(speeds: ComparedSpeeds[Any, Any]) -> dict[str, Any]:
+        """The fields that are taken from what was measured as it is."""
+        return {
+            "plan": speeds.plan,
+            "versions": speeds.versions,
+            "left_out": speeds.left_out,
+            "runs": tuple(speeds.cells),
+        }
+
     def all_ratios(self) -> list[Interval]:
         """The ratios of all figures."""
         return [ratio for figure in self.figures for ratio in figure.ratios.values()]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zkkit.bench.kit import ground
 from zkkit.bench.peers.cells import ASYNCIO, CURATOR, KAZOO, ZKKIT
-from zkkit.bench.peers.comparison import RatioRows, full_name
+from zkkit.bench.peers.comparison import ComparedRatios, ComparisonWords
 from zkkit.bench.peers.figures import ComparisonResults
 from zkkit.show import canvas
 from zkkit.show.wording import many
@@ -32,21 +32,13 @@ ShareBars = Sequence[tuple[str, Mapping[str, float]]]
 """The name of each bar, and its parts."""
 
 
-def ratios_png(
-    results: ComparisonResults,
-    rows: RatioRows,
-    *,
-    title: str,
-    axis: str,
-    label: Callable[[str], str] = lambda peer: f"zkkit : {full_name(peer)}",
-    asked: Mapping[str, float] | None = None,
-) -> bytes:
-    """Ratios with their intervals, a line for each row. `label` says what a peer's ratio is,
-    `asked` which one is wanted, by the name of the row."""
+def ratios_png(results: ComparisonResults, said: ComparisonWords) -> bytes:
+    """Ratios with their intervals, a line for each row."""
+    names = [name for name, _ in said.ratios.rows]
     with canvas.style():
-        figure, axes = _start([name for name, _ in rows], title, _footer(results))
-        _draw(axes, rows, label, asked or {})
-        axes.set_xlabel(axis)
+        figure, axes = _start(names, said.title, _footer(results))
+        _draw(axes, said.ratios)
+        axes.set_xlabel(said.ratios.axis)
         return canvas.as_png(figure)
 
 
@@ -112,9 +104,8 @@ def _footer(results: ComparisonResults) -> str:
     )
 
 
-def _draw(
-    axes: Any, rows: RatioRows, label: Callable[[str], str], asked: Mapping[str, float]
-) -> None:
+def _draw(axes: Any, drawn: ComparedRatios) -> None:
+    rows, asked = drawn.rows, drawn.asked
     others = list(dict.fromkeys(name for _, ratios in rows for name in ratios))
     for place, name in enumerate(others):
         look = _LOOKS.get(name, _OTHER)
@@ -129,7 +120,7 @@ def _draw(
             ],
             color=look.colour, marker=look.marker, markersize=8.5, markeredgecolor="white",
             linestyle="none", elinewidth=1.8, capsize=4, zorder=3,
-            label=label(name),
+            label=drawn.label(name),
         )  # fmt: skip
     goals = [(asked[name], row) for row, (name, _) in enumerate(rows) if name in asked]
     if goals:

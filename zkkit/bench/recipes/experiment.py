@@ -11,14 +11,14 @@ from zkkit.bench.kit.results import Head
 from zkkit.bench.kit.servers import BENCHMARK, MeasuredServers
 from zkkit.bench.peers.cells import KAZOO, ZKKIT
 from zkkit.bench.peers.comparison import ComparisonWords
-from zkkit.bench.peers.experiment import ComparisonExperiment, OnCell
+from zkkit.bench.peers.experiment import ComparisonExperiment
 from zkkit.bench.peers.libraries import Peer
-from zkkit.bench.recipes import picture, words
+from zkkit.bench.recipes import words
 from zkkit.bench.recipes.curator_recipes import RACES, STAGES
 from zkkit.bench.recipes.figures import RecipeResults, figures
 from zkkit.bench.recipes.judge import RecipeSpeeds, judge
 from zkkit.bench.recipes.plan import ROWS, RecipePlan
-from zkkit.bench.recipes.run import measure
+from zkkit.bench.recipes.run import RecipeBench
 
 MODULES = {name: f"zkkit.bench.recipes.{name}_recipes" for name in (ZKKIT, KAZOO)}
 """The peers in Python."""
@@ -64,30 +64,21 @@ exit codes:
         rows = tuple(ROWS.values())
         return RecipePlan((), rows, args.repeats, args.seconds, args.nodes, args.seed)
 
-    def measure(
-        self, plan: RecipePlan, servers: MeasuredServers, peers: Sequence[Peer], on_cell: OnCell
-    ) -> RecipeSpeeds:
-        return measure(plan, servers.hosts, peers, on_cell=on_cell)
+    def bench(
+        self, plan: RecipePlan, servers: MeasuredServers, peers: Sequence[Peer]
+    ) -> RecipeBench:
+        return RecipeBench(RecipeSpeeds(plan), servers.hosts, peers)
 
     def judge(self, outcome: RecipeSpeeds) -> Judgement:
         return judge(outcome)
 
     def figures(self, outcome: RecipeSpeeds, head: Head) -> RecipeResults:
         return RecipeResults(
-            head,
-            plan=outcome.plan,
-            versions=outcome.versions,
-            peer_flags=BENCHMARK,
-            left_out=outcome.left_out,
-            figures=figures(outcome),
-            runs=tuple(outcome.cells),
+            head, figures=figures(outcome), peer_flags=BENCHMARK, **RecipeResults.of(outcome)
         )
 
     def in_words(self, results: RecipeResults) -> ComparisonWords:
         return words.in_words(results)
-
-    def picture(self, results: RecipeResults) -> Mapping[str, bytes]:
-        return {"ratios.png": picture.ratios_png(results)} if results.figures else {}
 
     def classes(self, results: RecipeResults) -> Mapping[str, str]:
         return {

@@ -10,7 +10,7 @@ from zkkit.bench.peers.comparison import doubted
 from zkkit.bench.recipes.plan import RecipePlan, RecipeRow
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RecipeCell(MeasuredCell):
     """What one peer did at one row in one repeat."""
 

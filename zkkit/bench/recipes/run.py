@@ -22,16 +22,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from zkkit.bench.kit.machine import cpu_between, cpu_used
-from zkkit.bench.kit.pool import SessionPool, wait_for_servers
+from zkkit.bench.kit.pool import wait_for_servers
 from zkkit.bench.peers.cells import KAZOO, PeerTurn
 from zkkit.bench.peers.libraries import Peer, Rounds
-from zkkit.bench.peers.measuring import WARM_UP, PeerBench
+from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import NO_LIMIT, RoundsPlan
 from zkkit.bench.peers.told import ToldEvent
 from zkkit.bench.recipes import plan as rows
 from zkkit.bench.recipes.judge import RecipeCell, RecipeSpeeds
-from zkkit.bench.recipes.plan import RecipePlan, RecipeRow
+from zkkit.bench.recipes.plan import RecipeRow
 from zkkit.ensemble.sessions import expire
 from zkkit.steps import Children, Create, Get, Script, Sync, Together
 
@@ -53,28 +52,7 @@ class _Found(NamedTuple):
     void: str = ""
 
 
-def measure(
-    plan: RecipePlan,
-    hosts: str,
-    peers: Sequence[Peer],
-    *,
-    warm_up: int = WARM_UP,
-    on_cell: Callable[[RecipeCell], object] = lambda cell: None,
-) -> RecipeSpeeds:
-    """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
-    ConnectFailed if the servers give no session."""
-    with SessionPool(hosts, 0) as pool:
-        bench = RecipeBench(
-            speeds=RecipeSpeeds(plan),
-            hosts=hosts,
-            pool=pool,
-            peers={peer.name: peer for peer in peers},
-            warm_up_cells=warm_up,
-        )
-        return bench.measured(on_cell)
-
-
-@dataclass(kw_only=True)
+@dataclass
 class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
     """Peers, servers, and paths for recipes."""
 
@@ -82,21 +60,10 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
     trees: dict[int, str] = field(default_factory=dict)
 
     def cell(self, turn: PeerTurn[RecipeRow]) -> RecipeCell:
-        """Measure one cell."""
-        peer = self.peers[turn.peer]
-        before, began = cpu_used({peer.name: peer.pid}), time.monotonic()
-        value, samples, broken, void = _MEASURES[turn.row.name](self, peer, turn)
-        seconds = time.monotonic() - began
-        cpu = cpu_between(before, cpu_used({peer.name: peer.pid})).servers.get(peer.name)
-        return RecipeCell(
-            turn=turn,
-            value=value,
-            samples=samples,
-            seconds=seconds,
-            client_cpu=cpu,
-            broken=broken,
-            void=void,
-        )
+        peer = self.peer(turn)
+        found, seconds, cpu = self.metered(peer, lambda: _MEASURES[turn.row.name](self, peer, turn))
+        value, samples, broken, void = found
+        return RecipeCell(turn, value, seconds, cpu, samples, broken=broken, void=void)
 
     # --- elections ----------------------------------------------------------------------
 

@@ -6,10 +6,9 @@ All of it is computed from the results; nothing here knows a result beforehand.
 from __future__ import annotations
 
 from zkkit.bench.peers.comparison import (
+    ComparedRatios,
     ComparisonWords,
-    RatioRows,
     conditions_of,
-    ratios_in_words,
     speed_table,
     times_as,
 )
@@ -35,11 +34,6 @@ def title(results: RecipeResults) -> str:
     return f"{what} {ratios}"
 
 
-def ratio_rows(results: RecipeResults) -> RatioRows:
-    """The name of each row, and the ratios."""
-    return [(row_name(results, figure), figure.ratios) for figure in results.figures]
-
-
 def in_words(results: RecipeResults) -> ComparisonWords:
     """All that is said about the results."""
     peers = results.plan.peers
@@ -53,9 +47,9 @@ def in_words(results: RecipeResults) -> ComparisonWords:
         ],
         LEGEND,
     )
-    what = "How much faster zkkit is than the other"
-    alt_texts = {"ratios.png": ratios_in_words(title(results), what, ratio_rows(results))}
-    return ComparisonWords(title(results), [table], alt_texts, conditions_of(results))
+    rows = [(row_name(results, figure), figure.ratios) for figure in results.figures]
+    ratios = ComparedRatios(rows, "how much faster zkkit is")
+    return ComparisonWords(title(results), ratios, [table], conditions_of(results))
 
 
 def row_name(results: RecipeResults, figure: RecipeFigure) -> str:
