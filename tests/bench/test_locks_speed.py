@@ -14,10 +14,12 @@ from datetime import UTC, datetime
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 import zkkit
+import zkkit.session
 from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.processes import ChildSilent
@@ -32,7 +34,13 @@ from zkkit.bench.locks.run import LockBench
 from zkkit.bench.peers.cells import ASYNCIO, KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.bench.peers.fronts import thread_cpu
-from zkkit.bench.peers.layers import LAYERS, LayerCosts, LayerProfile
+from zkkit.bench.peers.layers import (
+    LAYERS,
+    SESSION_LAYERS,
+    LayerCosts,
+    LayerProfile,
+    layer_of,
+)
 from zkkit.bench.peers.libraries import Contended, JavaPeer, Peer, PythonPeer
 from zkkit.bench.peers.rounds import Round, RoundsPlan
 from zkkit.ensemble import FAST_START
@@ -307,6 +315,16 @@ def test_where_the_cpu_time_goes(zk_hosts: str) -> None:
     shares = alone.shares()
     assert sum(shares.values()) == pytest.approx(1.0)
     assert min(shares["recipe"], shares["engine"], shares["connection"]) > 0.01
+
+
+def test_every_module_of_the_session_is_in_a_layer() -> None:
+    """A new one is put into its layer by name: none counts as the engine because nobody thought of
+    it."""
+    found = [module.name for module in iter_modules(zkkit.session.__path__)]
+    assert sorted(found) == sorted(name for names in SESSION_LAYERS.values() for name in names)
+    layers = {name: layer for layer, names in SESSION_LAYERS.items() for name in names}
+    assert {name: layer_of(f"zkkit.session.{name}") for name in found} == layers
+    assert LAYERS[layers["event_loop"]] == "connection"
 
 
 def test_what_following_costs_is_taken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

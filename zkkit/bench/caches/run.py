@@ -147,11 +147,10 @@ def measure(
     plan: CachePlan,
     hosts: str,
     *,
-    witness: Witness | None = None,
     on_run: Callable[[CacheRun], object] = lambda run: None,
 ) -> tuple[list[CacheRun], list[Row], str]:
     """Make all planned runs. Gives them, all that was recorded, and why it stopped, if it did."""
-    witness = witness or Witness(hosts)
+    witness = Witness(hosts)
     made: list[CacheRun] = []
     rows: list[Row] = []
     with SessionPool(hosts, 1) as pool:

@@ -171,14 +171,19 @@ def latest(home: Path) -> Path | None:
     return home / text.read_text().strip() if text.exists() else None
 
 
-def server_metrics(
-    before: Reading, after: Reading, fires: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ServerMetrics:
     """What server-metrics.json says: all of `mntr` around the whole, the fires around each run."""
-    return {
-        "schema": "zkkit.server-metrics",
-        "version": VERSION,
-        "before": before,
-        "after": after,
-        "fires": fires,
-    }
+
+    before: Reading
+    after: Reading
+    fires: tuple[Mapping[str, Any], ...]
+
+    def as_data(self) -> dict[str, Any]:
+        return {"schema": "zkkit.server-metrics", "version": VERSION, **plain_fields(self)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """From what server-metrics.json says."""
+        read: Self = with_fields(cls, data)
+        return read
