@@ -160,7 +160,7 @@ def _looks_of_all(n: int) -> int:
 
 
 def at_most(formula: str, of: Callable[[int], int]) -> Term:
-    """A bound."""
+    """A term that is a bound, not an exact count."""
     return Term(formula, of, exact=False)
 
 

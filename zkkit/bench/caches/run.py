@@ -42,12 +42,12 @@ class CacheFailed(ZkkitError):
 
 @dataclass(frozen=True)
 class CachePlan:
-    """What to compare."""
+    """Which designs to compare, and how often."""
 
     designs: tuple[CacheDesign, ...]
     nodes: tuple[int, ...]
     changes: int
-    """How many of each kind."""
+    """How many changes of each kind are made."""
     repeats: int
 
     def runs(self) -> Iterator[tuple[CacheDesign, int, int]]:
@@ -70,7 +70,7 @@ class ChangeCount:
     requests: int
     watches: int
     told_ms: float
-    """From the writer's request to the listener, the median."""
+    """The median time from the writer's request to the listener."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class CacheRun:
     """How many of the nodes have children."""
     repeat: int
     watches: int
-    """Set to load the tree; so are these."""
+    """How many watches were set to load the tree; the next two are about loading, too."""
     requests: int
     load_ms: float
     changes: dict[str, ChangeCount]
     server_fires: int | None
-    """As the servers count: one more for each deletion."""
+    """The fires that the servers counted: one more for each deletion."""
     void: str = ""
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -169,7 +169,7 @@ def measure(
 
 @contextmanager
 def _tree(session: Session, root: str, nodes: int) -> Iterator[list[str]]:
-    """So many nodes, the root among them, for as long as the `with` block lasts."""
+    """Create so many nodes, the root among them; delete them when the `with` block ends."""
     paths = [root]
     for number in range(1, nodes):
         paths.append(f"{paths[(number - 1) // FAN_OUT]}/{number}")

@@ -30,7 +30,7 @@ MODULES = {
 }
 """The peers."""
 IDLE = {name: MODULES[name] for name in (ZKKIT, ASYNCIO, KAZOO)}
-"""Those whose sessions are counted while they do nothing."""
+"""The peers whose sessions are counted while they do nothing."""
 _MOST_IDLE = 2_000
 
 

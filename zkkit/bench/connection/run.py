@@ -82,7 +82,7 @@ class ConnectionBench(PeerBench[ConnectionSpeeds, ConnectionRow, ConnectionCell]
 
 
 def _value(row: ConnectionRow, rounds: Rounds, start_ns: int) -> float:
-    """In the row's unit; 0 if nothing was answered."""
+    """What a cell measured, in the unit of its row; 0 if nothing was answered."""
     answered = [mine for mine in rounds if mine]
     if row.is_rate:
         # Each caller's own rate until its last answer: the last flight of each counts as a whole.

@@ -59,7 +59,7 @@ class Results:
     head: Head
 
     def as_data(self) -> dict[str, Any]:
-        """As results.json has it: the head's fields stand beside the others."""
+        """The results as results.json has them: the head's fields stand beside the others."""
         mine = plain_fields(self)
         head = mine.pop("head")
         judgement = head.pop("judgement")
@@ -68,13 +68,13 @@ class Results:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """From what results.json says."""
+        """Make the results of what results.json says."""
         read: Self = with_fields(cls, {**data, "head": {**data, "judgement": data}})
         return read
 
     @classmethod
     def read(cls, home: Path) -> Self:
-        """From a directory of results; ResultsUnreadable if another version wrote them."""
+        """Read a directory of results; raises ResultsUnreadable if another version wrote them."""
         data = json.loads((home / "results.json").read_text())
         found = data.get("experiment"), data.get("version")
         if found != (cls.experiment, VERSION):
@@ -184,6 +184,6 @@ class ServerMetrics:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """From what server-metrics.json says."""
+        """Make the metrics of what server-metrics.json says."""
         read: Self = with_fields(cls, data)
         return read

@@ -68,7 +68,7 @@ exit codes:
         arguments.add_servers(parser)
 
     def plan(self, args: argparse.Namespace) -> LocksPlan:
-        """Without the peers: which of them this machine has is seen when it begins."""
+        """Plan for no peers yet: which of them this machine has is seen when the run begins."""
         return LocksPlan((), args.sessions, args.repeats, args.seconds, args.seed)
 
     def bench(self, plan: LocksPlan, servers: MeasuredServers, peers: Sequence[Peer]) -> LockBench:

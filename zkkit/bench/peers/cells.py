@@ -96,10 +96,10 @@ class MeasuredCell:
 
     turn: PeerTurn[Any]
     value: float
-    """In the unit of its row; of times it is the median."""
+    """What it measured, in the unit of its row: a rate, or the median of times."""
     seconds: float
     client_cpu: float | None
-    """Seconds; None if the system does not tell."""
+    """The CPU seconds of its process; None if the system does not tell."""
     broken: str = field(default="", kw_only=True)
     """Which promise was not kept."""
     void: str = field(default="", kw_only=True)

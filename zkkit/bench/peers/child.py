@@ -69,7 +69,7 @@ class ClientSessions:
         self._heard = ToldLog()
 
     def obey(self, do: str, **order: Any) -> Any:
-        """One order."""
+        """Carry out one order; gives its result."""
         match do:
             case "open":
                 return self._open(order["sessions"])

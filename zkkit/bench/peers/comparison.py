@@ -66,12 +66,12 @@ class ComparisonWords(NamedTuple):
 
 
 def full_name(peer: str) -> str:
-    """A peer, for people."""
+    """What people call a peer."""
     return "Java Curator" if peer == CURATOR else peer
 
 
 def told_ratio(ratio: Interval | None) -> str:
-    """A ratio with its interval."""
+    """A ratio with its interval, as text."""
     if ratio is None:
         return "?"
     return f"{ratio.median:.2f} ({ratio.low:.2f}..{ratio.high:.2f})"
@@ -112,7 +112,7 @@ def speed_table(
 
 
 def in_microseconds(time: float | None) -> str:
-    """CPU time, as tables have it."""
+    """CPU time as text, as tables have it."""
     return "?" if time is None else f"{time:,.0f}"
 
 

@@ -68,7 +68,7 @@ class CuratorPeer(AbstractContextManager["CuratorPeer"]):
         curator = find_curator()
         self._hosts = hosts
         self.version = curator.version
-        """Curator's."""
+        """The version of Curator."""
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
         self._asked: dict[int, Future[Any]] = {}

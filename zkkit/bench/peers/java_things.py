@@ -37,11 +37,11 @@ class JavaThing:
     heard: ToldLog
 
     def begin(self, verb: str, *given: object) -> Future[Any]:
-        """Ask it for something."""
+        """Ask the thing for something; gives what will have the answer."""
         return self.peer.ask(self.actor, verb, self.name, *given)
 
     def do(self, verb: str, *given: object) -> Any:
-        """Ask, and wait for the answer."""
+        """Ask the thing for something, and wait for the answer."""
         return self.begin(verb, *given).result()
 
 
@@ -107,7 +107,7 @@ class JavaCandidate(JavaStaged):
     """A LeaderLatch or a LeaderSelector. It tells "leader" and "not leader"."""
 
     def wait(self, timeout: float = _LONG) -> bool:
-        """LeaderLatch.await: until it leads."""
+        """Wait until it leads, by LeaderLatch.await."""
         return bool(self.do("wait", _ms(timeout)))
 
     def is_leader(self) -> bool:

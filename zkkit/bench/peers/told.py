@@ -25,7 +25,7 @@ class ToldLog:
         self._told: list[ToldEvent] = []
 
     def add(self, told: ToldEvent) -> None:
-        """Tell something."""
+        """Add something that was told."""
         with self._more:
             self._told.append(told)
             self._more.notify_all()
@@ -36,7 +36,7 @@ class ToldLog:
             return [told for told in self._told if not events or told.event in events]
 
     def wait(self, number: int, patience: float, *events: str) -> list[ToldEvent]:
-        """The same, once it is so many or the patience is over."""
+        """What `all` gives, once it is so many events or the patience is over."""
         with self._more:
             self._more.wait_for(lambda: len(self.all(*events)) >= number, patience)
             return self.all(*events)

@@ -60,7 +60,7 @@ exit codes:
         arguments.add_servers(parser)
 
     def plan(self, args: argparse.Namespace) -> RecipePlan:
-        """Without the peers: which of them this machine has is seen when it begins."""
+        """Plan for no peers yet: which of them this machine has is seen when the run begins."""
         rows = tuple(ROWS.values())
         return RecipePlan((), rows, args.repeats, args.seconds, args.nodes, args.seed)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from zkkit.bench.peers.cells import CURATOR, KAZOO, ZKKIT, ComparisonPlan
 
 CANDIDATES = 6
-"""In an election; all but one of its leaders are killed."""
+"""How many candidates an election has; the sessions of all leaders but the last are ended."""
 CONTENDERS = 5
 """Sessions that increment one number, and members of a barrier."""
 

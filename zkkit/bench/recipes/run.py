@@ -126,7 +126,7 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
     # --- caches -------------------------------------------------------------------------
 
     def cache_load(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
-        """A tree that is there already."""
+        """A cache loads a tree that was created before it starts."""
         nodes = self.speeds.plan.nodes
         (began,) = peer.stage("cache", self._tree(nodes), turn.who(self.members), _PATIENCE)
         try:
@@ -139,7 +139,8 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
         return _Found((told[0].at_ns - began) / 1e6, 1, void=void)
 
     def cache_event(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
-        """One change after the other, each when the one before was told."""
+        """The tree changes under a cache: one node after the other, each when the change before was
+        told."""
         tree = self._tree(_FANOUT)
         peer.stage("cache", tree, turn.who(self.members), _PATIENCE)
         times = []
@@ -172,7 +173,7 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
     # --- times --------------------------------------------------------------------------
 
     def _plan(self, seconds: float | None) -> RoundsPlan:
-        """Soon, and for so long, if that is given."""
+        """Rounds that begin soon, and go on for so many seconds, if these are given."""
         start = time.monotonic_ns() + int(_LEAD * 1e9)
         return RoundsPlan(
             start, until_ns=NO_LIMIT if seconds is None else start + int(seconds * 1e9)
@@ -223,7 +224,7 @@ def _median(times: Sequence[float]) -> float:
 
 
 def _create(paths: Sequence[str]) -> Script[None]:
-    """These nodes, parents first."""
+    """Create these nodes, of which parents stand before their children."""
     for first in range(0, len(paths), _FANOUT):
         yield from Together(*(Create(path) for path in paths[first : first + _FANOUT]))
 
