@@ -18,9 +18,9 @@ from zkkit.bench.kit.statistics import Interval
 from zkkit.bench.peers.cells import CURATOR, KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.comparison import times_as
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
+from zkkit.bench.peers.events import ToldEvent
 from zkkit.bench.peers.libraries import Contended, JavaPeer, Peer, PythonPeer
 from zkkit.bench.peers.rounds import Round, RoundsPlan
-from zkkit.bench.peers.told import ToldEvent
 from zkkit.bench.recipes.curator_recipes import RACES, STAGES
 from zkkit.bench.recipes.experiment import EXPERIMENT, MODULES
 from zkkit.bench.recipes.figures import RecipeResults, figures

@@ -191,11 +191,11 @@ def _run(
     changes: int,
     repeat: int,
 ) -> tuple[CacheRun, list[Row]]:
-    session, recorder, told, steps = pool.contenders[0], Recorder(), _Told(), _Steps()
+    session, recorder, listener, steps = pool.contenders[0], Recorder(), _Told(), _Steps()
     session.run(Sync(paths[0]))  # its server has the tree
     session.hooks.add(steps)
     cache = design.make(session, paths[0])
-    cache.add_listener(told)
+    cache.add_listener(listener)
     parents = parents_of(len(paths))
     try:
         with recording(recorder, (session,)):
@@ -203,11 +203,11 @@ def _run(
             count.open()
             began = time.perf_counter()
             cache.start()
-            load = told.wait("initialized", paths[0]) - began
+            load = listener.wait("initialized", paths[0]) - began
             steps.reached(design.requests(len(paths), parents))
             loaded = list(recorder)
             done = {
-                kind: _changed(pool.gate, design, kind, paths, changes, recorder, told, steps)
+                kind: _changed(pool.gate, design, kind, paths, changes, recorder, listener, steps)
                 for kind in CHANGES
             }
             count.close()
@@ -237,7 +237,7 @@ def _changed(
     paths: list[str],
     changes: int,
     recorder: Recorder,
-    told: _Told,
+    listener: _Told,
     steps: _Steps,
 ) -> ChangeCount:
     """One change of a kind after the other: of nodes from the last one on, or of new ones."""
@@ -254,7 +254,7 @@ def _changed(
             writer.create(path)
         else:
             writer.delete(path)
-        took.append(told.wait(kind, path) - began)
+        took.append(listener.wait(kind, path) - began)
         steps.reached(seen + design.per_event[kind].requests)
     rows = list(recorder)[first:]
     return ChangeCount(

@@ -18,11 +18,11 @@ def judge(speeds: ConnectionSpeeds) -> Judgement:
     missed = [_told(figure) for figure in asked if not _reaches(figure)]
     if missed:
         return Judgement("broken", f"zkkit is not as fast as asked: {first_of(missed, 2)}.")
-    told = "; ".join(map(_told, asked))
+    reached = "; ".join(map(_told, asked))
     return Judgement(
         "holds",
         f"The figures count: in all {len(speeds.cells)} cells every operation was answered, and "
-        f"the servers bear it out. zkkit is as fast as asked: {told}.",
+        f"the servers bear it out. zkkit is as fast as asked: {reached}.",
     )
 
 

@@ -78,8 +78,8 @@ class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
         before = cpu_used(pids)
         plan = self._plan(row, seconds)
         patience = (plan.until_ns - time.monotonic_ns()) / 1e9 + self.patience
-        told = peer.contend(row.kind.name, path, turn.who(self.members), plan, patience)
-        rounds = told.rounds
+        contended = peer.contend(row.kind.name, path, turn.who(self.members), plan, patience)
+        rounds = contended.rounds
         ended_ns = time.monotonic_ns()
         cpu = cpu_between(before, cpu_used(pids)).servers
         client_cpu = cpu.pop(peer.name, None)
@@ -99,7 +99,7 @@ class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
             longest_release=max((r.done_ns - r.released_ns for r in all_rounds), default=0) / 1e9,
             broken=_overlap(rounds, path),
             void=unsettled or _disagreement(len(all_rounds), created, left),
-            thread_cpu=told.thread_cpu,
+            thread_cpu=contended.thread_cpu,
         )
 
     def _place(self, kind: LockKind, peer: str) -> tuple[str, str]:

@@ -44,10 +44,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from zkkit.bench.peers.events import ToldEvent, ToldLog
 from zkkit.bench.peers.fronts import OnLoop, OnThreads
 from zkkit.bench.peers.layers import LayerProfile
 from zkkit.bench.peers.rounds import RoundsPlan
-from zkkit.bench.peers.told import ToldEvent, ToldLog
 
 _GOODBYE = 5.0  # seconds to close all sessions
 
@@ -103,9 +103,9 @@ class ClientSessions:
         make = self._library.RACES[kind]
         things = [make(self._clients[number], path) for number in who]
         before = self._profile.used() if self._profile else {}
-        told = self._front.contend(things, plan)._asdict()
+        used = self._front.contend(things, plan)._asdict()
         after = self._profile.used() if self._profile else {}
-        return told | {"layer_cpu": {layer: after[layer] - before[layer] for layer in after}}
+        return used | {"layer_cpu": {layer: after[layer] - before[layer] for layer in after}}
 
     def _stage(self, kind: str, path: str, who: Sequence[int]) -> list[int]:
         """Start one for each of these sessions; gives the time when each began to."""

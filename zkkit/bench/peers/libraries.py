@@ -18,9 +18,9 @@ from zkkit.bench.kit.processes import Child, ChildSilent, ended_after
 from zkkit.bench.peers.cells import CURATOR
 from zkkit.bench.peers.curator import CuratorPeer, JavaActor
 from zkkit.bench.peers.curator_jars import CuratorMissing
+from zkkit.bench.peers.events import ToldEvent, ToldLog
 from zkkit.bench.peers.java_things import JavaLock, JavaStaged
 from zkkit.bench.peers.rounds import Round, RoundsPlan, contend_all
-from zkkit.bench.peers.told import ToldEvent, ToldLog
 from zkkit.hosts import parse_hosts
 from zkkit.session.options import BUSY_TIMEOUT
 

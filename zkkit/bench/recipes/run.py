@@ -24,10 +24,10 @@ from typing import ClassVar, NamedTuple
 
 from zkkit.bench.kit.pool import wait_for_servers
 from zkkit.bench.peers.cells import KAZOO, PeerTurn
+from zkkit.bench.peers.events import ToldEvent
 from zkkit.bench.peers.libraries import Peer, Rounds
 from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import NO_LIMIT, RoundsPlan
-from zkkit.bench.peers.told import ToldEvent
 from zkkit.bench.recipes import plan as rows
 from zkkit.bench.recipes.judge import RecipeCell, RecipeSpeeds
 from zkkit.bench.recipes.plan import RecipeRow
@@ -106,12 +106,12 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
         plan = self._plan(self.plan.seconds)
         who = turn.who(self.members)
         rounds = peer.contend("increment", path, who, plan, self.plan.seconds + _PATIENCE).rounds
-        told = sum(len(mine) for mine in rounds)
+        claimed = sum(len(mine) for mine in rounds)
         kept = self.pool.gate.run(_data(path))
         number = int(kept) if peer.name == KAZOO else struct.unpack(">q", kept)[0]
-        broken = f"{told} increments were told, and it is {number}" if told != number else ""
+        broken = f"{claimed} increments were told, and it is {number}" if claimed != number else ""
         in_time = sum(one.acquired_ns <= plan.until_ns for mine in rounds for one in mine)
-        return _Found(in_time / self.plan.seconds, told, broken)
+        return _Found(in_time / self.plan.seconds, claimed, broken)
 
     def barrier(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
         """All enter, dwell a moment, and leave, round after round."""
@@ -130,13 +130,14 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
         nodes = self.speeds.plan.nodes
         (began,) = peer.stage("cache", self._tree(nodes), turn.who(self.members), _PATIENCE)
         try:
-            told = peer.told(1, _PATIENCE, "initialized")
+            events = peer.told(1, _PATIENCE, "initialized")
         finally:
             peer.unstage(_PATIENCE)
-        if not told:
+        if not events:
             return _Found(0.0, 0, void=f"it was not told in {_PATIENCE:g} s that all is loaded")
-        void = "" if told[0].value[1] == nodes else f"{told[0].value[1]} of {nodes} nodes were told"
-        return _Found((told[0].at_ns - began) / 1e6, 1, void=void)
+        found = events[0].value[1]
+        void = "" if found == nodes else f"{found} of {nodes} nodes were told"
+        return _Found((events[0].at_ns - began) / 1e6, 1, void=void)
 
     def cache_event(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
         """The tree changes under a cache: one node after the other, each when the change before was
@@ -151,11 +152,11 @@ class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
                 asked_ns = time.monotonic_ns()
                 data = str(asked_ns).encode()  # never the same again: else nothing has changed
                 self.pool.gate.set(f"{tree}/{number % (_FANOUT - 1)}", data)
-                told = peer.told(number + 1, _TELLS, "changed")[number:]
-                if [bytes.fromhex(one.value[1][1]) for one in told] != [data]:
+                events = peer.told(number + 1, _TELLS, "changed")[number:]
+                if [bytes.fromhex(one.value[1][1]) for one in events] != [data]:
                     void = f"change {number + 1} was not told once, with its data"
                     break
-                times.append((told[0].at_ns - asked_ns) / 1e6)
+                times.append((events[0].at_ns - asked_ns) / 1e6)
         finally:
             peer.unstage(_PATIENCE)
         return _Found(_median(times), len(times), void=void)
@@ -194,14 +195,14 @@ def _leaders(peer: Peer, number: int) -> list[ToldEvent]:
     """Who was told that it leads, once it is so many or the patience is over. Each counts once: one
     whose session is being ended may find its connection again, and lead on for a moment."""
     seen = -1
-    told = peer.told(number, _TELLS, "leader")
+    events = peer.told(number, _TELLS, "leader")
     while True:
-        first = {one.value[0]: one for one in reversed(told)}
+        first = {one.value[0]: one for one in reversed(events)}
         leaders = sorted(first.values(), key=lambda one: one.at_ns)
-        if len(leaders) >= number or len(told) == seen:
+        if len(leaders) >= number or len(events) == seen:
             return leaders
-        seen = len(told)
-        told = peer.told(seen + 1, _TELLS, "leader")
+        seen = len(events)
+        events = peer.told(seen + 1, _TELLS, "leader")
 
 
 def _rounds_found(rounds: Rounds, number: int) -> _Found:
