@@ -21,7 +21,7 @@ from html import escape
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from loadtests import options, picture, words
 from loadtests.figures import summary
@@ -34,7 +34,7 @@ from zkkit.bench.kit import arguments
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.judgement import INTERRUPTED, Judgement
 from zkkit.bench.kit.report import report
-from zkkit.bench.kit.results import Head, ResultsDirectory, latest
+from zkkit.bench.kit.results import Head, ResultsDirectory, ServerMetrics, latest
 from zkkit.bench.kit.servers import MeasuredServers
 from zkkit.errors import ZkkitError
 from zkkit.record import MissingExtra, Row
@@ -158,7 +158,7 @@ exit codes:
         )
 
     def files(self, outcome: LoadOutcome, results: LoadResults) -> Mapping[str, str | bytes]:
-        return {"server-metrics.json": as_json(outcome.metrics), **outcome.files}
+        return {"server-metrics.json": as_json(outcome.metrics or {}), **outcome.files}
 
     def events(self, outcome: LoadOutcome) -> Sequence[Row]:
         return outcome.rows
@@ -300,12 +300,11 @@ def _written(runs: Sequence[LoadRun]) -> dict[str, bytes]:
     return found
 
 
-def _metrics(runs: Sequence[LoadRun]) -> Mapping[str, Any]:
-    found = [json.loads((run.home / "server-metrics.json").read_text()) for run in runs]
+def _metrics(runs: Sequence[LoadRun]) -> ServerMetrics | None:
+    """What the servers said around all runs; None if there were none."""
+    files = [run.home / "server-metrics.json" for run in runs]
+    found = [ServerMetrics.from_data(json.loads(file.read_text())) for file in files]
     if not found:
-        return {}
-    return {
-        **found[0],
-        "after": found[-1]["after"],
-        "fires": [window for metrics in found for window in metrics["fires"]],
-    }
+        return None
+    fires = tuple(window for metrics in found for window in metrics.fires)
+    return ServerMetrics(found[0].before, found[-1].after, fires)

@@ -35,7 +35,7 @@ class Window:
     server_fires: int | None
     cpu: Cpu
     still_waiting_ns: Sequence[int] = ()
-    """For each user that waited at the end: since when it had."""
+    """When each user that still waited at the end had begun to."""
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The fires each server had counted, before and after."""
 
@@ -127,7 +127,7 @@ class LoadLine:
     saturated: int
 
     def phase(self, name: str) -> PhaseSpread | None:
-        """One of PHASES."""
+        """The times of one of PHASES; None if there are none."""
         found: PhaseSpread | None = getattr(self, f"{name}_ms")
         return found
 

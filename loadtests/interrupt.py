@@ -19,7 +19,7 @@ from zkkit.bench.kit.judgement import UNKNOWN
 
 
 def before_anything_runs() -> None:
-    """Until there is something to stop, Ctrl-C ends the process with a sentence."""
+    """Let Ctrl-C end the process with a sentence, until there is something to stop."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _too_early)
 

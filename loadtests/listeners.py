@@ -88,13 +88,14 @@ class _Conductor:
         gevent.sleep(_FOREVER)  # until stopping the test kills this greenlet, which starts it
 
     def test_stopping(self, environment: Environment, **_: Any) -> None:
-        """Before the users are stopped: what they do from now on is no longer measured."""
+        """End the step before the users are stopped: what they do now is no longer measured."""
         self._idle.clear()
         if trial := TRIALS.get(environment):
             trial.step_ends()
 
     def test_stop(self, environment: Environment, **_: Any) -> None:
-        """All users have stopped. May be called twice, by two greenlets that stop the test."""
+        """Judge the test: all users have stopped. It may be called twice, by two greenlets that
+        stop the test."""
         trial, stack = TRIALS.pop(environment, None), self._opened.pop(environment, None)
         try:
             if trial is not None and stack is not None:
@@ -129,7 +130,7 @@ class _Conductor:
             self._last_words = "Unknown: no test was made."
 
     def quit(self, **_: Any) -> None:
-        """After locust's own tables."""
+        """Say our last words: locust has printed its own tables."""
         self._say_last_words()
         self._ctrl_c.over()
 

@@ -116,7 +116,7 @@ class LoadOptions:
 
     @classmethod
     def of(cls, parsed: Any) -> LoadOptions:
-        """From locust's parsed options; raises WrongOption with a sentence."""
+        """Read locust's parsed options; raises WrongOption with a sentence."""
         try:
             design = named(parsed.design, EXCLUSIVE).name
             hold_ms = _milliseconds(str(parsed.hold_ms))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from loadtests.figures import LoadLine, StepFigure
 from loadtests.trial import LoadTrial
 from loadtests.turns import user_name
 from zkkit.bench.kit.judgement import Judgement
-from zkkit.bench.kit.results import Results, server_metrics
+from zkkit.bench.kit.results import Results, ServerMetrics
 from zkkit.hooks import Event
 from zkkit.record import Row
 
@@ -50,8 +50,8 @@ class LoadOutcome:
     runs: Sequence[StepFigure]
     failures: Mapping[str, int]
     silent: str
-    metrics: Mapping[str, Any]
-    """What server-metrics.json says."""
+    metrics: ServerMetrics | None
+    """None if no run told any."""
     rows: Sequence[Row] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     """What the runs of a comparison wrote."""
@@ -75,7 +75,7 @@ def of_trial(trial: LoadTrial, *, interrupted: bool) -> LoadOutcome:
         runs=trial.figures(),
         failures=trial.failures,
         silent=trial.silent,
-        metrics=server_metrics(trial.before, trial.after, fires),
+        metrics=ServerMetrics(trial.before, trial.after, tuple(fires)),
         rows=rows(trial),
     )
 

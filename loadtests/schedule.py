@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 PATIENCE = 30.0
-"""Seconds for the users of a step to be there, beyond the time their spawning takes."""
+"""How many seconds the users of a step have to be there, beyond the time their spawning takes."""
 
 
 class StepEvent(Enum):

@@ -60,8 +60,8 @@ class _Mark:
 
 
 class LoadTrial:
-    """Made by `opened`. The users call `arrived` and `left`, and fill `waiting`, `turns` and
-    `failures`."""
+    """One test: what its users did, measured step by step. `opened` makes it. The users call
+    `arrived` and `left`, and fill `waiting`, `turns` and `failures`."""
 
     def __init__(
         self, wanted: LoadOptions, servers: MeasuredServers, keeper: Session, path: str
@@ -71,7 +71,7 @@ class LoadTrial:
         self.path = path
         self.turns = Turns()
         self.numbers = count(1)
-        """For new users."""
+        """The numbers of users to come."""
         self.waiting: dict[int, int] = {}
         """The users that wait for the lock, and since when."""
         self.windows: list[Window] = []
@@ -93,13 +93,13 @@ class LoadTrial:
     # --- the users ----------------------------------------------------------------------
 
     def arrived(self, user: int, session: Session) -> None:
-        """A user has its session."""
+        """Count a user in that has its session."""
         session.hooks.add(self._fires)
         self._sessions[user] = session
         self._ids.add(session.session_id)
 
     def left(self, user: int) -> None:
-        """A user closes its session, or never had one."""
+        """Count a user out that closes its session, or never had one."""
         self.waiting.pop(user, None)
         self._sessions.pop(user, None)
 
@@ -116,7 +116,7 @@ class LoadTrial:
     # --- the steps ----------------------------------------------------------------------
 
     def step_begins(self, users: int) -> None:
-        """So many users are there: measure from now on."""
+        """Begin to measure: so many users are there."""
         self._open = (users, self._mark())
 
     def step_ends(self) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from zkkit.check.overlap import HoldInterval
 
 MOST = 1_000_000
-"""So many turns are kept, no more: 40 MB. A test that gets there is stopped."""
+"""How many turns are kept at most: 40 MB. A test that gets there is stopped."""
 
 
 class UserTurn(NamedTuple):

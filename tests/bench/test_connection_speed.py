@@ -24,14 +24,13 @@ from zkkit.bench.connection.plan import (
     SET,
     ConnectionPlan,
     ConnectionRow,
-    ConnectionTurn,
 )
-from zkkit.bench.connection.run import measure
+from zkkit.bench.connection.run import ConnectionBench
 from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.machine import Footprint, footprint
 from zkkit.bench.kit.statistics import Interval
-from zkkit.bench.peers.comparison import KAZOO, ZKKIT
+from zkkit.bench.peers.cells import KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.libraries import Contended, python_peers
 from zkkit.bench.peers.rounds import Round, RoundsPlan
 
@@ -43,7 +42,8 @@ def plan_of(*peers: str, sessions: tuple[int, ...] = (4,), seconds: float = 0.1)
 def cell(
     row: ConnectionRow = PIPELINED, peer: str = ZKKIT, value: float = 100.0, repeat: int = 0
 ) -> ConnectionCell:
-    return ConnectionCell(ConnectionTurn(row, peer, repeat), value, 1000, 2.0, 1.0)
+    turn = PeerTurn(row, peer, repeat)
+    return ConnectionCell(turn, value, seconds=2.0, client_cpu=1.0, operations=1000)
 
 
 def speeds_of(pipelined: float, round_trip: float) -> ConnectionSpeeds:
@@ -125,7 +125,7 @@ def test_all_peers(zk_hosts: str) -> None:
     """All rows are measured, the servers bear them out, no node and no process is left."""
     with python_peers(zk_hosts, MODULES) as peers:
         plan = plan_of(*MODULES, sessions=(2,))
-        speeds = measure(plan, zk_hosts, peers, warm_up=0)
+        speeds = ConnectionBench(ConnectionSpeeds(plan), zk_hosts, peers, warm_up_cells=0).measure()
     assert not speeds.stopped and not [c.void for c in speeds.cells if c.void]
     assert len(speeds.cells) == len(plan)
     assert set(speeds.versions) == set(MODULES)
@@ -185,7 +185,8 @@ class ConnectionLiar:
 def test_invented_operations_are_noticed(zk_hosts: str) -> None:
     """The node was never set, and the servers received no such number of packets."""
     liar = ConnectionLiar()
-    speeds = measure(plan_of("liar", sessions=(100,)), zk_hosts, [liar], warm_up=0)  # type: ignore[list-item]
+    speeds = ConnectionSpeeds(plan_of("liar", sessions=(100,)))
+    ConnectionBench(speeds, zk_hosts, [liar], warm_up_cells=0).measure()  # type: ignore[list-item]
     void = {one.turn.row.name: one.void for one in speeds.cells}
     assert void[SET.name] == "10000 operations were told, and the node was set 0 times"
     for name in (PIPELINED.name, "exists, 100 sessions"):

@@ -14,49 +14,64 @@ from datetime import UTC, datetime
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 import zkkit
+import zkkit.session
 from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.processes import ChildSilent
 from zkkit.bench.kit.statistics import Interval, median_interval
-from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, ZKKIT
+from zkkit.bench.locks.curator_locks import RACES
+from zkkit.bench.locks.experiment import EXPERIMENT, MODULES
+from zkkit.bench.locks.figures import LocksResults, figures
+from zkkit.bench.locks.judge import LockCell, LockSpeeds, judge
+from zkkit.bench.locks.layers import layer_shares
+from zkkit.bench.locks.plan import MUTEX, LockRow, LocksPlan
+from zkkit.bench.locks.run import LockBench
+from zkkit.bench.peers.cells import ASYNCIO, KAZOO, ZKKIT, PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
 from zkkit.bench.peers.fronts import thread_cpu
-from zkkit.bench.peers.layers import LAYERS, LayerCosts, LayerProfile
+from zkkit.bench.peers.layers import (
+    LAYERS,
+    SESSION_LAYERS,
+    LayerCosts,
+    LayerProfile,
+    layer_of,
+)
 from zkkit.bench.peers.libraries import Contended, JavaPeer, Peer, PythonPeer
 from zkkit.bench.peers.rounds import Round, RoundsPlan
-from zkkit.bench.speed.curator_locks import RACES
-from zkkit.bench.speed.experiment import EXPERIMENT, MODULES
-from zkkit.bench.speed.figures import SpeedResults, figures
-from zkkit.bench.speed.judge import Cell, Speeds, judge
-from zkkit.bench.speed.layers import layer_shares
-from zkkit.bench.speed.plan import MUTEX, PlannedCell, SpeedPlan, SpeedRow
-from zkkit.bench.speed.run import measure
 from zkkit.ensemble import FAST_START
 
 PATIENCE = 30.0
 
 
-def plan_of(*peers: str, repeats: int = 1, seconds: float = 0.1, seed: int = 1) -> SpeedPlan:
-    return SpeedPlan(peers, (2,), repeats, seconds, seed)
+def plan_of(*peers: str, repeats: int = 1, seconds: float = 0.1, seed: int = 1) -> LocksPlan:
+    return LocksPlan(peers, (2,), repeats, seconds, seed)
 
 
-def cell(peer: str = ZKKIT, repeat: int = 0, rate: float = 100.0, sessions: int = 1) -> Cell:
-    planned = PlannedCell(SpeedRow(MUTEX, sessions), peer, repeat)
-    return Cell(planned, 200, rate, 0.01, 2.0, 1.0, {"node1": 0.5, "node2": 0.25})
+def cell(peer: str = ZKKIT, repeat: int = 0, rate: float = 100.0, sessions: int = 1) -> LockCell:
+    return LockCell(
+        turn=PeerTurn(LockRow(MUTEX, sessions), peer, repeat),
+        acquisitions=200,
+        value=rate,
+        settled=0.01,
+        seconds=2.0,
+        client_cpu=1.0,
+        server_cpu={"node1": 0.5, "node2": 0.25},
+    )
 
 
 class TestPlan:
     def test_every_order_of_the_peers_has_its_turn(self) -> None:
         """Six repeats of three peers see all six orders, in every row alike."""
         plan = plan_of("a", "b", "c", repeats=6)
-        cells = list(plan.cells(plan.rows))
+        cells = list(plan.turns(plan.rows))
         assert len(cells) == len(plan) == 6 * 3 * 6
         orders = [
-            tuple(planned.peer for planned in group)
+            tuple(turn.peer for turn in group)
             for (_, row), group in groupby(cells, key=lambda one: (one.repeat, one.row))
             if row == plan.rows[0]
         ]
@@ -65,7 +80,7 @@ class TestPlan:
     def test_each_order_is_followed_by_its_reverse(self) -> None:
         """ABBA: in every two repeats each peer has been before and after each other."""
         plan = plan_of("a", "b", "c", "d", repeats=6)
-        cells = [(one.row, one.peer) for one in plan.cells(plan.rows)]
+        cells = [(one.row, one.peer) for one in plan.turns(plan.rows)]
         half = len(cells) // 6
         for first in range(0, len(cells), 2 * half):
             there, back = cells[first : first + half], cells[first + half : first + 2 * half]
@@ -73,13 +88,13 @@ class TestPlan:
 
     def test_rows_go_forwards_then_backwards(self) -> None:
         plan = plan_of("a", repeats=2)
-        rows = [planned.row for planned in plan.cells(plan.rows)]
+        rows = [turn.row for turn in plan.turns(plan.rows)]
         assert rows == [*plan.rows, *reversed(plan.rows)]
 
     def test_the_seed_decides(self) -> None:
-        def order(seed: int) -> list[PlannedCell]:
+        def order(seed: int) -> list[PeerTurn[LockRow]]:
             plan = plan_of("a", "b", "c", repeats=6, seed=seed)
-            return list(plan.cells(plan.rows))
+            return list(plan.turns(plan.rows))
 
         assert order(1) == order(1)
         assert any(order(1) != order(seed) for seed in range(2, 9))
@@ -105,7 +120,7 @@ class TestFigures:
 
     def test_ratios_are_made_repeat_by_repeat(self) -> None:
         """A machine that is twice as fast in the second repeat does not blur the ratio."""
-        speeds = Speeds(plan_of(ZKKIT, KAZOO, repeats=2))
+        speeds = LockSpeeds(plan_of(ZKKIT, KAZOO, repeats=2))
         speeds.cells = [cell(ZKKIT, 0, 150.0), cell(KAZOO, 0, 100.0),
                         cell(KAZOO, 1, 200.0), cell(ZKKIT, 1, 300.0)]  # fmt: skip
         (found,) = figures(speeds)
@@ -115,7 +130,7 @@ class TestFigures:
 
     def test_on_asyncio_it_is_a_row_of_its_own(self) -> None:
         """Beside the same cells of the others, and never beside zkkit on threads."""
-        speeds = Speeds(plan_of(ZKKIT, ASYNCIO, KAZOO))
+        speeds = LockSpeeds(plan_of(ZKKIT, ASYNCIO, KAZOO))
         speeds.cells = [cell(ZKKIT, 0, 150.0), cell(ASYNCIO, 0, 300.0), cell(KAZOO, 0, 100.0)]
         on_threads, awaited = figures(speeds)
         assert (on_threads.subject, awaited.subject) == (ZKKIT, ASYNCIO)
@@ -125,7 +140,7 @@ class TestFigures:
 
     def test_unknown_cpu_is_none(self) -> None:
         """No zero where nobody knows."""
-        speeds = Speeds(plan_of(ZKKIT))
+        speeds = LockSpeeds(plan_of(ZKKIT))
         speeds.cells = [replace(cell(), client_cpu=None, server_cpu={})]
         (found,) = figures(speeds)
         peer = found.peers[ZKKIT]
@@ -133,11 +148,11 @@ class TestFigures:
 
     def test_results_are_read_back_as_they_were(self) -> None:
         """From JSON they come back typed, and equal."""
-        speeds = Speeds(plan_of(ZKKIT, KAZOO), {ZKKIT: "1"}, [cell(ZKKIT), cell(KAZOO)])
+        speeds = LockSpeeds(plan_of(ZKKIT, KAZOO), {ZKKIT: "1"}, [cell(ZKKIT), cell(KAZOO)])
         written = EXPERIMENT.figures(
             speeds, head_of("x", judge(speeds), "command", datetime.now(UTC), None)
         )
-        assert SpeedResults.from_data(json.loads(as_json(written))) == written
+        assert LocksResults.from_data(json.loads(as_json(written))) == written
 
     def test_a_saturated_client_is_marked(self) -> None:
         assert not cell().saturated
@@ -147,24 +162,24 @@ class TestFigures:
 
 class TestVerdict:
     def test_all_is_well(self) -> None:
-        speeds = Speeds(plan_of(ZKKIT))
+        speeds = LockSpeeds(plan_of(ZKKIT))
         speeds.cells = [cell()] * len(speeds.plan)
         assert judge(speeds).verdict == "holds"
 
     @pytest.mark.parametrize(
         ("bad", "verdict"),
         [
-            ({"overlap": "a and b both held /x for 1.000 ms"}, "broken"),
+            ({"broken": "a and b both held /x for 1.000 ms"}, "broken"),
             ({"void": "3 nodes are left behind"}, "unknown"),
         ],
     )
     def test_one_bad_cell_is_enough(self, bad: dict[str, str], verdict: str) -> None:
-        speeds = Speeds(plan_of(ZKKIT))
+        speeds = LockSpeeds(plan_of(ZKKIT))
         speeds.cells = [cell()] * (len(speeds.plan) - 1) + [replace(cell(), **bad)]  # type: ignore[arg-type]
         assert judge(speeds).verdict == verdict
 
     def test_too_few_cells_are_no_proof(self) -> None:
-        speeds = Speeds(plan_of(ZKKIT), cells=[cell()])
+        speeds = LockSpeeds(plan_of(ZKKIT), cells=[cell()])
         assert judge(speeds).verdict == "unknown"
 
 
@@ -197,15 +212,15 @@ def python_peer(name: str, hosts: str) -> PythonPeer:
     return PythonPeer(name, hosts, MODULES[name])
 
 
-def run(hosts: str, peers: Sequence[Peer], seconds: float = 0.1) -> Speeds:
+def run(hosts: str, peers: Sequence[Peer], seconds: float = 0.1) -> LockSpeeds:
     plan = plan_of(*(peer.name for peer in peers), seconds=seconds)
-    return measure(plan, hosts, peers, pids={"us": os.getpid()}, compiled=300)
+    return LockBench(LockSpeeds(plan), hosts, peers, {"us": os.getpid()}, 300).measure()
 
 
-def trusted(speeds: Speeds) -> bool:
+def trusted(speeds: LockSpeeds) -> bool:
     """Whether all cells were measured and every count agrees. A cell of a tenth of a second may
     fail to settle on a busy machine: that is no defect."""
-    whys = {one.void for one in speeds.cells} | {one.overlap for one in speeds.cells}
+    whys = {one.void for one in speeds.cells} | {one.broken for one in speeds.cells}
     whole = not speeds.stopped and len(speeds.cells) == len(speeds.plan)
     return whole and all(not why or "give it more --seconds" in why for why in whys)
 
@@ -251,16 +266,16 @@ def test_zkkit_and_kazoo(zk_hosts: str) -> None:
             peer.close()
     assert trusted(speeds), speeds.judgement.why
     assert set(speeds.versions) == {ZKKIT, ASYNCIO, KAZOO}
-    rows = dict.fromkeys((c.planned.row.kind.name, c.planned.row.sessions) for c in speeds.cells)
+    rows = dict.fromkeys((c.turn.row.kind.name, c.turn.row.sessions) for c in speeds.cells)
     assert list(rows) == [
         ("mutex", 1), ("lock", 1), ("semaphore", 1), ("read", 1), ("write", 1), ("mutex", 2)
     ]  # fmt: skip
-    awaited = [c.planned.row for c in speeds.cells if c.planned.peer == ASYNCIO]
-    assert awaited == [SpeedRow(MUTEX, 1), SpeedRow(MUTEX, 2)]
+    awaited = [c.turn.row for c in speeds.cells if c.turn.peer == ASYNCIO]
+    assert awaited == [LockRow(MUTEX, 1), LockRow(MUTEX, 2)]
     assert all(set(one.server_cpu) == {"us"} for one in speeds.cells)
     if sys.platform == "linux":
         for one in speeds.cells:
-            who = "event loop" if one.planned.peer == ASYNCIO else "contenders"
+            who = "event loop" if one.turn.peer == ASYNCIO else "contenders"
             assert one.thread_cpu[who] > 0
     assert no_nodes_of_ours(zk_hosts)
     for peer in peers:
@@ -300,6 +315,16 @@ def test_where_the_cpu_time_goes(zk_hosts: str) -> None:
     shares = alone.shares()
     assert sum(shares.values()) == pytest.approx(1.0)
     assert min(shares["recipe"], shares["engine"], shares["connection"]) > 0.01
+
+
+def test_every_module_of_the_session_is_in_a_layer() -> None:
+    """A new one is put into its layer by name: none counts as the engine because nobody thought of
+    it."""
+    found = [module.name for module in iter_modules(zkkit.session.__path__)]
+    assert sorted(found) == sorted(name for names in SESSION_LAYERS.values() for name in names)
+    layers = {name: layer for layer, names in SESSION_LAYERS.items() for name in names}
+    assert {name: layer_of(f"zkkit.session.{name}") for name in found} == layers
+    assert LAYERS[layers["event_loop"]] == "connection"
 
 
 def test_what_following_costs_is_taken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,7 +383,7 @@ def test_an_invented_acquisition_voids(zk_hosts: str) -> None:
     """The servers know of no node for it."""
     cells = run(zk_hosts, [Liar((1, 2), (3, 4))]).cells
     why = "the clients acquired 2 times, the servers created 0 nodes"
-    assert [one.void for one in cells if one.planned.row.sessions == 1] == [why] * 5
+    assert [one.void for one in cells if one.turn.row.sessions == 1] == [why] * 5
 
 
 def test_overlapping_holds_break(zk_hosts: str) -> None:

@@ -15,11 +15,12 @@ import zkkit
 from zkkit.bench.experiment import head_of
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.statistics import Interval
-from zkkit.bench.peers.comparison import CURATOR, KAZOO, ZKKIT, times_as
+from zkkit.bench.peers.cells import CURATOR, KAZOO, ZKKIT, PeerTurn
+from zkkit.bench.peers.comparison import times_as
 from zkkit.bench.peers.curator_jars import CuratorMissing, find_curator
+from zkkit.bench.peers.events import ToldEvent
 from zkkit.bench.peers.libraries import Contended, JavaPeer, Peer, PythonPeer
 from zkkit.bench.peers.rounds import Round, RoundsPlan
-from zkkit.bench.peers.told import ToldEvent
 from zkkit.bench.recipes.curator_recipes import RACES, STAGES
 from zkkit.bench.recipes.experiment import EXPERIMENT, MODULES
 from zkkit.bench.recipes.figures import RecipeResults, figures
@@ -34,9 +35,8 @@ from zkkit.bench.recipes.plan import (
     ROWS,
     RecipePlan,
     RecipeRow,
-    RecipeTurn,
 )
-from zkkit.bench.recipes.run import measure
+from zkkit.bench.recipes.run import RecipeBench
 from zkkit.ensemble import FAST_START
 
 
@@ -47,7 +47,8 @@ def plan_of(*peers: str, rows: Sequence[RecipeRow] = tuple(ROWS.values())) -> Re
 def cell(
     row: RecipeRow = INCREMENTS, peer: str = ZKKIT, value: float = 100.0, repeat: int = 0
 ) -> RecipeCell:
-    return RecipeCell(RecipeTurn(row, peer, repeat), value, 5, 2.0, 1.0)
+    turn = PeerTurn(row, peer, repeat)
+    return RecipeCell(turn, value, seconds=2.0, client_cpu=1.0, samples=5)
 
 
 class TestFigures:
@@ -116,7 +117,7 @@ class TestVerdict:
 def run(hosts: str, peers: Sequence[Peer], rows: Sequence[RecipeRow]) -> RecipeSpeeds:
     plan = plan_of(*(peer.name for peer in peers), rows=rows)
     try:
-        return measure(plan, hosts, peers, warm_up=0)
+        return RecipeBench(RecipeSpeeds(plan), hosts, peers, warm_up_cells=0).measure()
     finally:
         for peer in peers:
             peer.close()

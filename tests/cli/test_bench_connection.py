@@ -11,6 +11,7 @@ from zkkit import cli
 from zkkit.bench.connection import experiment
 from zkkit.bench.connection.cells import ConnectionCell, ConnectionSpeeds
 from zkkit.bench.connection.idle import IdleFootprint
+from zkkit.bench.connection.run import ConnectionBench
 from zkkit.bench.kit.machine import Footprint
 
 
@@ -46,12 +47,17 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     so many times as fast as is said here."""
     faster = {"zkkit": 3.0, "session.kazoo": 2.0, "zkkit on asyncio": 4.0, "kazoo": 1.0}
 
-    def measure(plan, hosts, peers, *, on_cell):  # type: ignore[no-untyped-def]
+    def measure(bench, on_cell):  # type: ignore[no-untyped-def]
+        plan = bench.plan
         speeds = ConnectionSpeeds(plan, {name: "1.0" for name in plan.peers})
         for turn in plan.turns():
             factor = faster[turn.peer]
             value = 100 * factor if turn.row.is_rate else 100 / factor
-            speeds.cells.append(ConnectionCell(turn, value, 1000, 1.0, 0.95))
+            speeds.cells.append(
+                ConnectionCell(
+                    turn=turn, value=value, operations=1000, seconds=1.0, client_cpu=0.95
+                )
+            )
             on_cell(speeds.cells[-1])
         return speeds
 
@@ -59,7 +65,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         took = Footprint(4 * sessions, 3 * sessions, 50_000 * sessions)
         return tuple(IdleFootprint(name, sessions, took) for name in modules)
 
-    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(ConnectionBench, "measure", measure)
     monkeypatch.setattr(experiment, "idle_footprints", idle)
     return faster
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from zkkit import cli
+from zkkit.bench.locks import experiment
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.locks.plan import LockRow
+from zkkit.bench.locks.run import LockBench
 from zkkit.bench.peers import libraries
+from zkkit.bench.peers.cells import PeerTurn
 from zkkit.bench.peers.curator_jars import CuratorMissing
 from zkkit.bench.peers.layers import LAYERS
-from zkkit.bench.speed import experiment
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.layers import LayerShares
-from zkkit.bench.speed.plan import PlannedCell
 
 
 @pytest.mark.parametrize(
@@ -64,10 +67,11 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of measuring for minutes, make up figures: zkkit 300 a second, the others 200."""
 
-    def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        speeds = Speeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
-        for planned in plan.cells(plan.rows):
-            speeds.cells.append(_made_up(planned))
+    def measure(bench, on_cell):  # type: ignore[no-untyped-def]
+        plan = bench.plan
+        speeds = LockSpeeds(plan, {name: "1.0" for name in plan.peers}, warmed={"zkkit": 7})
+        for turn in plan.turns():
+            speeds.cells.append(_made_up(turn))
             on_cell(speeds.cells[-1])
         return speeds
 
@@ -77,15 +81,24 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
             LayerShares(name, number, 100, used) for name in modules for number in (1, *sessions)
         )
 
-    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(LockBench, "measure", measure)
     monkeypatch.setattr(experiment, "layer_shares", layers)
 
 
-def _made_up(planned: PlannedCell) -> Cell:
-    rate = {"zkkit": 300.0, "zkkit on asyncio": 500.0}.get(planned.peer, 200.0)
-    stalled = (planned.row.name, planned.peer, planned.repeat) == ("lock, 1 session", "kazoo", 1)
+def _made_up(turn: PeerTurn[LockRow]) -> LockCell:
+    rate = {"zkkit": 300.0, "zkkit on asyncio": 500.0}.get(turn.peer, 200.0)
+    stalled = (turn.row.name, turn.peer, turn.repeat) == ("lock, 1 session", "kazoo", 1)
     longest = 7.9 if stalled else 0.9
-    return Cell(planned, 200, rate, 0.01, 1.0, 0.95, {"node1": 0.1}, longest)
+    return LockCell(
+        turn=turn,
+        acquisitions=200,
+        value=rate,
+        settled=0.01,
+        seconds=1.0,
+        client_cpu=0.95,
+        server_cpu={"node1": 0.1},
+        longest_acquire=longest,
+    )
 
 
 def test_without_java(
@@ -145,11 +158,11 @@ def test_an_overlap_is_exit_1(
 ) -> None:
     """A lock that lets two in is told by the exit code, whatever its speed."""
 
-    def measure(plan, hosts, peers, *, pids, on_cell):  # type: ignore[no-untyped-def]
-        broken = PlannedCell(plan.rows[0], "kazoo", 0)
-        return Speeds(plan, cells=[Cell(broken, 2, 9.0, 0.01, 1.0, 0.5, {}, overlap="a and b")])
+    def measure(bench, on_cell):  # type: ignore[no-untyped-def]
+        broken = replace(_made_up(PeerTurn(bench.plan.rows[0], "kazoo", 0)), broken="a and b")
+        return LockSpeeds(bench.plan, cells=[broken])
 
-    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(LockBench, "measure", measure)
     monkeypatch.setattr(experiment, "layer_shares", lambda *given: ())
     words = ("--hosts", zk_hosts, "--results", str(tmp_path))
     assert cli.main(["bench", "locks", *words]) == 1

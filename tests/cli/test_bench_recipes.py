@@ -10,8 +10,8 @@ import pytest
 from zkkit import cli
 from zkkit.bench.peers import libraries
 from zkkit.bench.peers.curator_jars import CuratorMissing
-from zkkit.bench.recipes import experiment
 from zkkit.bench.recipes.judge import RecipeCell, RecipeSpeeds
+from zkkit.bench.recipes.run import RecipeBench
 
 
 @pytest.mark.parametrize(
@@ -47,16 +47,19 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*given: object) -> None:
         raise CuratorMissing("no Java Curator here", hint="apt-get install it")
 
-    def measure(plan, hosts, peers, *, on_cell):  # type: ignore[no-untyped-def]
+    def measure(bench, on_cell):  # type: ignore[no-untyped-def]
+        plan = bench.plan
         speeds = RecipeSpeeds(plan, {name: "1.0" for name in plan.peers})
         for turn in plan.turns():
             value = 3.0 if turn.peer == "zkkit" else 2.0
-            speeds.cells.append(RecipeCell(turn, value, 5, 1.0, 0.95))
+            speeds.cells.append(
+                RecipeCell(turn=turn, value=value, samples=5, seconds=1.0, client_cpu=0.95)
+            )
             on_cell(speeds.cells[-1])
         return speeds
 
     monkeypatch.setattr(libraries, "JavaPeer", missing)
-    monkeypatch.setattr(experiment, "measure", measure)
+    monkeypatch.setattr(RecipeBench, "measure", measure)
 
 
 def test_without_java(

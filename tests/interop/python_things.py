@@ -10,8 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from zkkit import LeaderLatch, LeaderSelector
+from zkkit.bench.peers.events import ToldEvent, ToldLog
 from zkkit.bench.peers.rounds import Round, RoundsPlan, contend
-from zkkit.bench.peers.told import ToldEvent, ToldLog
 
 NODES = ("created", "changed", "deleted")
 

@@ -4,7 +4,7 @@
                      to run, judge, write, publish and tell an experiment
     table.py         all experiments by name; `zkkit bench NAME` offers each of them
     gate/            the law of each design of a lock: `zkkit compare`, `zkkit demo`
-    speed/           zkkit's locks beside kazoo's and Java Curator's: `zkkit bench locks`
+    locks/           zkkit's locks beside kazoo's and Java Curator's: `zkkit bench locks`
     shop/            the shop that oversells
     recorder/        what recording costs
     designs.py, laws.py    the designs that are compared, and what each costs by arithmetic

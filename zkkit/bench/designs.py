@@ -42,7 +42,7 @@ class Candidacy:
         return leadership
 
     def release(self) -> None:
-        """Lead no more."""
+        """Stop leading."""
         self._candidate.close()
 
 
@@ -76,7 +76,7 @@ class Design:
 
     @classmethod
     def from_data(cls, name: str) -> Design:
-        """As `named`: UnknownDesign if there is none of that name."""
+        """The design of that name; raises UnknownDesign if there is none."""
         return named(name)
 
     @property

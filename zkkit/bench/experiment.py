@@ -50,7 +50,7 @@ class Experiment(ABC, Generic[PlanT, OutcomeT, ResultsT]):
     """One experiment."""
 
     description: ClassVar[str]
-    """For --help; so is the epilog: examples and exit codes."""
+    """What --help says first; the epilog, its last part, has examples and exit codes."""
     epilog: ClassVar[str]
 
     @abstractmethod

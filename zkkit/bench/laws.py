@@ -107,12 +107,12 @@ class Law:
     requests: Term
 
     def terms(self) -> dict[str, Term]:
-        """All of it, by what is counted: a Run has the counts under the same names."""
+        """The terms by what they count; a GateRun has its counts under the same names."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def told(self) -> str:
-        """In words, without the requests; wakeups where they are other than the fires, and fires
-        while queueing where there are any."""
+        """The law in words. It leaves out the requests, the wakeups if their term is that of the
+        fires, and the fires while queueing if there are none."""
         untold = {self.fires.formula: "wakeups", "0": "queueing_fires"}
         return ", ".join(
             f"{term.relation} {term.formula} {in_words(what)}"
@@ -160,7 +160,7 @@ def _looks_of_all(n: int) -> int:
 
 
 def at_most(formula: str, of: Callable[[int], int]) -> Term:
-    """A bound."""
+    """A term that is a bound, not an exact count."""
     return Term(formula, of, exact=False)
 
 

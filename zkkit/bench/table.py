@@ -1,5 +1,9 @@
 """All experiments by name. A new one is a package and a line here; `zkkit bench` then offers it.
 
+An experiment is called as its package is, by `zkkit bench` and in results.json. Two are not: gate,
+whose contenders queue at a gate, is what `zkkit compare` runs, so its results say "compare"; and
+load lives in loadtests/.
+
 An experiment is imported only when it is asked for, so that `zkkit --help` stays quick.
 """
 
@@ -21,21 +25,19 @@ class ExperimentEntry(NamedTuple):
     module: str
     about: str
 
-    def load(self, words: Sequence[str] = ()) -> Experiment[Any, Any, Any]:
-        """The experiment."""
+    def load(self) -> Experiment[Any, Any, Any]:
+        """Import the experiment."""
         found: Experiment[Any, Any, Any] = import_module(self.module).EXPERIMENT
         return found
 
 
-class Comparison(ExperimentEntry):
-    """`zkkit compare`: which experiment it is, its designs say."""
-
-    def load(self, words: Sequence[str] = ()) -> Experiment[Any, Any, Any]:
-        """The one for the designs that are named in these words of a command line."""
-        peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-        peek.add_argument("--designs", default="")
-        named, _ = peek.parse_known_args(words)
-        return EXPERIMENTS["caches" if "cache-" in named.designs else "gate"].load()
+def comparison(words: Sequence[str]) -> ExperimentEntry:
+    """The experiment that `zkkit compare` with these words runs. Designs of a cache have one of
+    their own, with its own options: so the designs are read before all other options."""
+    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    peek.add_argument("--designs", default="")
+    named, _ = peek.parse_known_args(words)
+    return EXPERIMENTS["caches" if "cache-" in named.designs else "gate"]
 
 
 EXPERIMENTS = {
@@ -46,7 +48,7 @@ EXPERIMENTS = {
         "zkkit.bench.caches.experiment", "two generations of a cache over the same tree"
     ),
     "locks": ExperimentEntry(
-        "zkkit.bench.speed.experiment", "zkkit's locks beside kazoo's and Java Curator's"
+        "zkkit.bench.locks.experiment", "zkkit's locks beside kazoo's and Java Curator's"
     ),
     "recipes": ExperimentEntry(
         "zkkit.bench.recipes.experiment", "elections, counters, barriers and caches beside theirs"

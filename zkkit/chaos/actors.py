@@ -223,5 +223,5 @@ class StormActor(ActorInStorm):
             self._note(taken.attempt, "released")
 
     def _deadline(self) -> float | None:
-        """Half of the attempts have one."""
+        """The seconds after which an attempt is given up; None for half of them."""
         return self.chance.uniform(0.2, 6.0) if self.chance.random() < 0.5 else None

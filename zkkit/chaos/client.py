@@ -77,7 +77,7 @@ class Order:
 
 
 async def _live(order: Order, ground: Ground) -> None:
-    """The whole life of the process."""
+    """Do all that the process does, from its birth to its end."""
     diary, phase = Diary(order.diary), PhaseFile(Path(order.directory))
     diary.note("born", front=order.front, pid=os.getpid(), timeout=order.timeout)
     session = await _connected(order, ground, phase)

@@ -36,7 +36,7 @@ class _Result(NamedTuple):
 
 
 def ways_to_add(session: Any) -> dict[str, AddOne]:
-    """For each actor that counts, how it does that. Two of them share the blocks they reserve."""
+    """How each of the actors that count adds one, by actor. Two share the blocks they reserve."""
     shared = SharedCount(session, SHARED_COUNT)
     numbers = CachedAtomicLong(AtomicLong(session, NUMBERS), _BLOCK)
     return {

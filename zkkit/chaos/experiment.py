@@ -8,10 +8,10 @@ import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from zkkit.bench.experiment import Experiment, Words
 from zkkit.bench.kit import arguments
@@ -22,7 +22,7 @@ from zkkit.bench.kit.results import Head, Results
 from zkkit.bench.kit.servers import MeasuredServers, ServerFacts
 from zkkit.chaos.client import FRONTS
 from zkkit.chaos.faults import KINDS
-from zkkit.chaos.run import CALM, ChaosPlan, run
+from zkkit.chaos.run import ChaosPlan, run
 from zkkit.chaos.verdicts import Verdicts, grants_table, judge
 from zkkit.check.chaos.history import ChaosHistory, read
 from zkkit.record import MissingExtra
@@ -42,8 +42,26 @@ class ChaosOutcome(NamedTuple):
     plan: ChaosPlan
     history: ChaosHistory
     found: Verdicts
-    servers: Mapping[str, Any]
+    servers: ServerFacts | None
     files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class ChaosFigures:
+    """How much there was of everything in a storm."""
+
+    grants: int
+    processes: int
+    writes: int
+    refused: int
+    additions: int
+    counted: Mapping[str, int]
+    """What each counter held at the end."""
+    told_by_caches: int
+    faults: Mapping[str, int]
+    deeds: Mapping[str, int]
+    locks: tuple[Mapping[str, str], ...]
+    """What became of each lock, by the head of the column."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +69,20 @@ class ChaosResults(Results):
     """What results.json says about a storm."""
 
     experiment: ClassVar[str] = "chaos"
-    broken: Sequence[str]
-    doubts: Sequence[str]
-    plan: Mapping[str, Any]
-    figures: Mapping[str, Any]
+    broken: tuple[str, ...]
+    doubts: tuple[str, ...]
+    plan: ChaosPlan
+    figures: ChaosFigures
 
     def grants(self) -> Table:
         """Head and rows: what became of each lock."""
-        locks = self.figures["locks"]
+        locks = self.figures.locks
         return list(locks[0]), [list(lock.values()) for lock in locks]
 
     def faults(self) -> Table:
         """Head and rows: how often each kind of fault struck."""
-        struck: Mapping[str, int] = self.figures["faults"]
-        rows = [[kind, f"{struck.get(kind, 0):,}"] for kind in self.plan["faults"]]
+        struck = self.figures.faults
+        rows = [[kind, f"{struck.get(kind, 0):,}"] for kind in self.plan.faults]
         return ["fault", "struck"], [*rows, ["all", f"{sum(struck.values()):,}"]]
 
 
@@ -132,25 +150,25 @@ exit codes:
         return outcome.found.judgement
 
     def figures(self, outcome: ChaosOutcome, head: Head) -> ChaosResults:
-        history, known = outcome.history, outcome.servers
+        history = outcome.history
         columns, rows = grants_table(history)
         return ChaosResults(
-            replace(head, ensemble=ServerFacts.from_data(known) if known else None),
-            outcome.found.broken,
-            outcome.found.doubtful,
-            {"calm_s": CALM, **asdict(outcome.plan)},
-            {
-                "grants": len(history.grants),
-                "processes": len(history.processes),
-                "writes": len(history.ledger),
-                "refused": history.refused,
-                "additions": len(history.additions),
-                "counted": dict(history.counted),
-                "told_by_caches": sum(map(len, history.told.values())),
-                "faults": dict(history.faults),
-                "deeds": dict(history.deeds()),
-                "locks": [dict(zip(columns, row, strict=True)) for row in rows],
-            },
+            replace(head, ensemble=outcome.servers),
+            tuple(outcome.found.broken),
+            tuple(outcome.found.doubtful),
+            outcome.plan,
+            ChaosFigures(
+                grants=len(history.grants),
+                processes=len(history.processes),
+                writes=len(history.ledger),
+                refused=history.refused,
+                additions=len(history.additions),
+                counted=dict(history.counted),
+                told_by_caches=sum(map(len, history.told.values())),
+                faults=dict(history.faults),
+                deeds=dict(history.deeds()),
+                locks=tuple(dict(zip(columns, row, strict=True)) for row in rows),
+            ),
         )
 
     def words(self, results: ChaosResults) -> Words:

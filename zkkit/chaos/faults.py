@@ -97,7 +97,7 @@ def _lose(trouble: Trouble, client: CrewMember, lose: Callable[[str], Loss]) -> 
 
 
 def cut_client(trouble: Trouble, client: CrewMember) -> str | None:
-    """No connection for longer than the session lives."""
+    """Cut a client's connection for longer than its session lives."""
     client.proxy.cut()
     trouble.outlast(client, 1.2, 1.6, client.proxy.mend)
     return client.name

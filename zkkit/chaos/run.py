@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import gzip
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import zkkit
 from zkkit import Session
 from zkkit.bench.kit.pool import removal
+from zkkit.bench.kit.servers import ServerFacts
 from zkkit.chaos import remains, scene
 from zkkit.chaos.actors import CALM as TAKE_EACH
 from zkkit.chaos.actors import CLOSE
@@ -60,9 +60,10 @@ class ChaosPlan:
     """What the user asked for."""
 
     seconds: float
-    fronts: Sequence[str]
-    faults: Sequence[str]
+    fronts: tuple[str, ...]
+    faults: tuple[str, ...]
     seed: int
+    calm_s: float = CALM
 
     @property
     def rounds(self) -> int:
@@ -70,9 +71,10 @@ class ChaosPlan:
         return max(1, round(self.seconds / ROUND))
 
 
-def run(plan: ChaosPlan, history: Path, on_round: Callable[[str], object]) -> dict[str, Any]:
+def run(plan: ChaosPlan, history: Path, on_round: Callable[[str], object]) -> ServerFacts | None:
     """Run it and write everything into the directory `history`. Gives what a report says about
-    the servers. Whatever stops it is written down too; nothing that was started is left."""
+    the servers, if they were started. Whatever stops it is written down too; nothing that was
+    started is left."""
     diary = Diary(history / "chaos.jsonl")
     diary.note(
         "plan",
@@ -111,7 +113,7 @@ class _Stage:
     diary: Diary
     on_round: Callable[[str], object]
     ensemble: LocalEnsemble
-    servers: dict[str, Any] = field(default_factory=dict)
+    servers: ServerFacts | None = None
     started: set[Started] = field(default_factory=set)
     ports: list[int] = field(default_factory=list)
     sessions: set[int] = field(default_factory=set)
@@ -119,7 +121,7 @@ class _Stage:
     def play(self) -> None:
         """Everything that needs servers."""
         ensemble = self.ensemble
-        self.servers = ensemble.describe()
+        self.servers = ServerFacts.from_data(ensemble.describe())
         self.ports += ensemble.ports.values()
         with zkkit.connect(ensemble.hosts, timeout=_OWN_TIMEOUT) as session:
             session.create(scene.ROOT)
@@ -188,7 +190,7 @@ class _Stage:
     def _calm(self, session: Session, crew: StormCrew, progress: CrewProgress) -> None:
         self.diary.note("phase", phase="calm")
         crew.phase.write(TAKE_EACH)
-        _eventually(progress.all_rested, CALM)
+        _eventually(progress.all_rested, self.plan.calm_s)
         self.diary.note("phase", phase="over")
         find = partial(remains.lock_nodes, session)
         remains.look(self.diary, "nodes at rest", "node", _EXPIRY, find)

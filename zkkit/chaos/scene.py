@@ -38,7 +38,7 @@ NUMBERS = f"{ROOT}/numbers"
 RECEIPTS = tuple(f"{counter}-receipts" for counter in (COUNTER, SHARED_COUNT, NUMBERS))
 """Receipts tell a session whether an addition counted; they go with the session."""
 TREE = f"{ROOT}/tree"
-"""Changed by actors, followed by caches."""
+"""Actors change this tree, and caches follow it."""
 COLD = f"{TREE}/cold"
 """The part of it whose nodes change seldom."""
 GATES = f"{ROOT}/gates"

@@ -53,10 +53,10 @@ def _counted(history: ChaosHistory) -> str:
     all_of_them = history.additions.values()
     additions = [each for each in all_of_them if each.counter not in numbers]
     added = sum(each.outcome == "added" for each in additions)
-    given = sum(each.outcome == "added" for each in all_of_them) - added
+    given_out = sum(each.outcome == "added" for each in all_of_them) - added
     return (
         f"{added:,} additions counted once ({len(in_doubt(additions)):,} more are unknown), "
-        f"{given:,} numbers were given out once"
+        f"{given_out:,} numbers were given out once"
     )
 
 

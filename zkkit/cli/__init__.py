@@ -11,14 +11,14 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import zkkit
 from zkkit.bench.experiment import Experiment, conduct
 from zkkit.bench.kit.arguments import check_servers
 from zkkit.bench.kit.judgement import INTERRUPTED, UNKNOWN
-from zkkit.bench.table import EXPERIMENTS, Comparison, ExperimentEntry
+from zkkit.bench.table import EXPERIMENTS, ExperimentEntry, comparison
 from zkkit.cli import doctor, ensemble, sim
 from zkkit.errors import ZkkitError
 
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"zkkit {zkkit.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _offer(commands, "demo", _DEMO)
-    _offer(commands, "compare", Comparison(*EXPERIMENTS["gate"]))
+    commands.add_parser("compare", help=EXPERIMENTS["gate"].about).choose = comparison
     bench = commands.add_parser("bench", help="all experiments, by name")
     experiments = bench.add_subparsers(title="experiments", metavar="NAME", required=True)
     for name, entry in EXPERIMENTS.items():
@@ -66,21 +66,22 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _offer(commands: Any, name: str, entry: ExperimentEntry) -> None:
-    commands.add_parser(name, help=entry.about).entry = entry
+    commands.add_parser(name, help=entry.about).choose = lambda words: entry
 
 
 class LazyParser(argparse.ArgumentParser):
     """A parser that asks an experiment for its options when it is used. So nobody waits for the
     imports of an experiment that was not asked for. Descriptions and examples keep their lines."""
 
-    entry: ExperimentEntry | None = None
+    choose: Callable[[Sequence[str]], ExperimentEntry] | None = None
+    """Chooses the experiment, by the words behind the command."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        if self.entry is not None:
-            experiment, self.entry = self.entry.load(args or ()), None
+        if self.choose is not None:
+            experiment, self.choose = self.choose(args or ()).load(), None
             self.description, self.epilog = experiment.description, experiment.epilog
             experiment.add_options(self)
             self.set_defaults(command=lambda args: self._conduct(experiment, args))

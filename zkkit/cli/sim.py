@@ -238,7 +238,7 @@ def _coverage(args: argparse.Namespace) -> int:
 
 
 class NoStory(ZkkitError):
-    """No story to do this with, or no place to write it to."""
+    """There is no story to do this with, or no place to write it to."""
 
 
 def _replay(args: argparse.Namespace) -> int:

@@ -72,7 +72,7 @@ class NotebookServers(MeasuredServers):
 
 
 def servers() -> NotebookServers:
-    """Those that ZKKIT_HOSTS names ("host:port,host:port"), or three of our own, in memory.
+    """The servers that ZKKIT_HOSTS names ("host:port,host:port"), or three of our own, in memory.
 
     Our own live until `stop()`, or as long as the kernel.
     """

@@ -61,11 +61,11 @@ class Nodes:
     def _boxes(self, number: int) -> list[Box]:
         scene = self._story.scenes[number]
         before = self._story.scenes[number - 1] if number else None
-        there = {node.path: node for node in scene.nodes}
+        present = {node.path: node for node in scene.nodes}
         was = {node.path: node for node in before.nodes} if before else {}
         found = []
         for slot, path in enumerate(self.paths):
-            now, old = there.get(path), was.get(path)
+            now, old = present.get(path), was.get(path)
             more = [*self._held(scene, path), *self._watched(scene, path)]
             heard = any(deed.path == path and deed.kind in FIRES for deed in scene.deeds)
             if now is None and old is None and not more and not heard:

@@ -150,15 +150,15 @@ class StoryPicture:
     def _draw_box(self, row: StoryRow, box: Box) -> None:
         layout = self._layout
         x, y = layout.slot(box.slot), row.texts_top - 2
-        there = box.state == "there"
+        exists = box.state == "there"
         fill = _HELD_FILL if box.held else _NEW_FILL if box.changed else _SOFT_FILL
         edge = canvas.BLUE if box.changed else "#BBBBBB"
         self._rectangle(
             x, y, layout.box, LINE * len(box.lines) + 4,
-            facecolor=fill if there else "white",
-            edgecolor=edge if there else canvas.ORANGE,
+            facecolor=fill if exists else "white",
+            edgecolor=edge if exists else canvas.ORANGE,
             linewidth=1.7 if box.changed else 0.9,
-            linestyle="-" if there else (0, (3, 2)),
+            linestyle="-" if exists else (0, (3, 2)),
             zorder=3,
         )  # fmt: skip
         for place, line in enumerate(box.lines):

@@ -95,11 +95,11 @@ def png(shown: LaneChart, *, beside: LaneChart | None = None) -> bytes:
         return canvas.as_png(_draw(shown, beside))
 
 
-def svg(shown: LaneChart, *, beside: LaneChart | None = None) -> str:
-    """The picture as SVG, with its words as title and description; `beside` as in `png`. Raises as
+def svg(shown: LaneChart) -> str:
+    """The picture as SVG, with its words as title and description. Raises as
     `png`."""
     with canvas.style(**canvas.SVG):
-        return canvas.as_svg(_draw(shown, beside), title(shown), words(shown))
+        return canvas.as_svg(_draw(shown), title(shown), words(shown))
 
 
 def _draw(shown: LaneChart, beside: LaneChart | None = None) -> Any:

@@ -42,12 +42,12 @@ class CacheFailed(ZkkitError):
 
 @dataclass(frozen=True)
 class CachePlan:
-    """What to compare."""
+    """Which designs to compare, and how often."""
 
     designs: tuple[CacheDesign, ...]
     nodes: tuple[int, ...]
     changes: int
-    """How many of each kind."""
+    """How many changes of each kind are made."""
     repeats: int
 
     def runs(self) -> Iterator[tuple[CacheDesign, int, int]]:
@@ -70,7 +70,7 @@ class ChangeCount:
     requests: int
     watches: int
     told_ms: float
-    """From the writer's request to the listener, the median."""
+    """The median time from the writer's request to the listener."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class CacheRun:
     """How many of the nodes have children."""
     repeat: int
     watches: int
-    """Set to load the tree; so are these."""
+    """How many watches were set to load the tree; the next two are about loading, too."""
     requests: int
     load_ms: float
     changes: dict[str, ChangeCount]
     server_fires: int | None
-    """As the servers count: one more for each deletion."""
+    """The fires that the servers counted: one more for each deletion."""
     void: str = ""
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -147,11 +147,10 @@ def measure(
     plan: CachePlan,
     hosts: str,
     *,
-    witness: Witness | None = None,
     on_run: Callable[[CacheRun], object] = lambda run: None,
 ) -> tuple[list[CacheRun], list[Row], str]:
     """Make all planned runs. Gives them, all that was recorded, and why it stopped, if it did."""
-    witness = witness or Witness(hosts)
+    witness = Witness(hosts)
     made: list[CacheRun] = []
     rows: list[Row] = []
     with SessionPool(hosts, 1) as pool:
@@ -170,7 +169,7 @@ def measure(
 
 @contextmanager
 def _tree(session: Session, root: str, nodes: int) -> Iterator[list[str]]:
-    """So many nodes, the root among them, for as long as the `with` block lasts."""
+    """Create so many nodes, the root among them; delete them when the `with` block ends."""
     paths = [root]
     for number in range(1, nodes):
         paths.append(f"{paths[(number - 1) // FAN_OUT]}/{number}")
@@ -192,11 +191,11 @@ def _run(
     changes: int,
     repeat: int,
 ) -> tuple[CacheRun, list[Row]]:
-    session, recorder, told, steps = pool.contenders[0], Recorder(), _Told(), _Steps()
+    session, recorder, listener, steps = pool.contenders[0], Recorder(), _Told(), _Steps()
     session.run(Sync(paths[0]))  # its server has the tree
     session.hooks.add(steps)
     cache = design.make(session, paths[0])
-    cache.add_listener(told)
+    cache.add_listener(listener)
     parents = parents_of(len(paths))
     try:
         with recording(recorder, (session,)):
@@ -204,11 +203,11 @@ def _run(
             count.open()
             began = time.perf_counter()
             cache.start()
-            load = told.wait("initialized", paths[0]) - began
+            load = listener.wait("initialized", paths[0]) - began
             steps.reached(design.requests(len(paths), parents))
             loaded = list(recorder)
             done = {
-                kind: _changed(pool.gate, design, kind, paths, changes, recorder, told, steps)
+                kind: _changed(pool.gate, design, kind, paths, changes, recorder, listener, steps)
                 for kind in CHANGES
             }
             count.close()
@@ -238,7 +237,7 @@ def _changed(
     paths: list[str],
     changes: int,
     recorder: Recorder,
-    told: _Told,
+    listener: _Told,
     steps: _Steps,
 ) -> ChangeCount:
     """One change of a kind after the other: of nodes from the last one on, or of new ones."""
@@ -255,7 +254,7 @@ def _changed(
             writer.create(path)
         else:
             writer.delete(path)
-        took.append(told.wait(kind, path) - began)
+        took.append(listener.wait(kind, path) - began)
         steps.reached(seen + design.per_event[kind].requests)
     rows = list(recorder)[first:]
     return ChangeCount(

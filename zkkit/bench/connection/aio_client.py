@@ -23,7 +23,7 @@ class AwaitedOperation:
 
 
 class AwaitedExists(AwaitedOperation):
-    """One at a time."""
+    """It asks for one stat after the other."""
 
     async def acquire(self) -> None:
         if await self._session.exists(self._path) is None:
@@ -31,14 +31,14 @@ class AwaitedExists(AwaitedOperation):
 
 
 class AwaitedSet(AwaitedOperation):
-    """One at a time."""
+    """It sets the data again and again, one request at a time."""
 
     async def acquire(self) -> None:
         await self._session.set(self._path, DATA)
 
 
 class AwaitedPipelined(AwaitedOperation):
-    """Many under way at once: a flight."""
+    """It has many requests under way at once: a flight."""
 
     async def acquire(self) -> None:
         flight = Together(*(Exists(self._path) for _ in range(AT_ONCE)))

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from zkkit.bench.connection import picture, words
-from zkkit.bench.connection.cells import ConnectionCell, ConnectionSpeeds
+from zkkit.bench.connection import words
+from zkkit.bench.connection.cells import ConnectionSpeeds
 from zkkit.bench.connection.figures import ConnectionResults, figures
 from zkkit.bench.connection.idle import idle_footprints
 from zkkit.bench.connection.judge import judge
 from zkkit.bench.connection.plan import SESSION_KAZOO, ConnectionPlan
-from zkkit.bench.connection.run import measure
-from zkkit.bench.experiment import Experiment, Words
+from zkkit.bench.connection.run import ConnectionBench
 from zkkit.bench.kit import arguments
 from zkkit.bench.kit.judgement import Judgement
-from zkkit.bench.kit.report import report
 from zkkit.bench.kit.results import Head
 from zkkit.bench.kit.servers import MeasuredServers
-from zkkit.bench.kit.tables import as_html, as_markdown, as_text
-from zkkit.bench.peers.comparison import ASYNCIO, KAZOO, ZKKIT
-from zkkit.bench.peers.libraries import python_peers
-from zkkit.show import page
-from zkkit.show.progress import Progress
-from zkkit.show.table import pairs
+from zkkit.bench.peers.cells import ASYNCIO, KAZOO, ZKKIT
+from zkkit.bench.peers.comparison import ComparisonWords
+from zkkit.bench.peers.experiment import ComparisonExperiment
+from zkkit.bench.peers.libraries import Peer
 
 MODULES = {
     ZKKIT: "zkkit.bench.connection.zkkit_client",
@@ -34,13 +30,18 @@ MODULES = {
 }
 """The peers."""
 IDLE = {name: MODULES[name] for name in (ZKKIT, ASYNCIO, KAZOO)}
-"""Those whose sessions are counted while they do nothing."""
+"""The peers whose sessions are counted while they do nothing."""
 _MOST_IDLE = 2_000
 
 
-class ConnectionExperiment(Experiment[ConnectionPlan, ConnectionSpeeds, ConnectionResults]):
+class ConnectionExperiment(
+    ComparisonExperiment[ConnectionPlan, ConnectionSpeeds, ConnectionResults]
+):
     """How fast the connection is, and what an idle session takes."""
 
+    heading = "How fast the connection is"
+    procedure = "Each peer does the same operations on one node."
+    modules = MODULES
     description = """\
 How fast the connection is: round trips of exists and set, requests that are under way together, and
 many sessions in one process. kazoo's own client, zkkit's sessions on threads and on asyncio, and
@@ -77,15 +78,13 @@ exit codes:
             tuple(MODULES), args.sessions, args.repeats, args.seconds, args.idle, args.seed
         )
 
+    def bench(
+        self, plan: ConnectionPlan, servers: MeasuredServers, peers: Sequence[Peer]
+    ) -> ConnectionBench:
+        return ConnectionBench(ConnectionSpeeds(plan), servers.hosts, peers)
+
     def run(self, plan: ConnectionPlan, servers: MeasuredServers) -> ConnectionSpeeds:
-        with python_peers(servers.hosts, MODULES) as found:
-            with Progress(len(plan), "cells", first="warming up") as progress:
-                speeds = measure(
-                    plan,
-                    servers.hosts,
-                    found,
-                    on_cell=lambda cell: progress.done(_describe(cell)),
-                )
+        speeds = super().run(plan, servers)
         print(f"Opening {plan.idle:,} idle sessions of each ...", file=sys.stderr)
         speeds.idle = idle_footprints(servers.hosts, IDLE, plan.idle)
         return speeds
@@ -95,39 +94,11 @@ exit codes:
 
     def figures(self, outcome: ConnectionSpeeds, head: Head) -> ConnectionResults:
         return ConnectionResults(
-            head,
-            outcome.plan,
-            outcome.versions,
-            figures(outcome),
-            outcome.idle,
-            tuple(outcome.cells),
+            head, figures=figures(outcome), idle=outcome.idle, **ConnectionResults.of(outcome)
         )
 
-    def words(self, results: ConnectionResults) -> Words:
-        parts = [as_text(words.tables(results)), pairs(words.conditions(results), indent=0)]
-        return Words(words.title(results), "\n\n".join(parts))
-
-    def picture(self, results: ConnectionResults) -> Mapping[str, bytes]:
-        return {"ratios.png": picture.ratios_png(results)} if results.figures else {}
-
-    def page(self, results: ConnectionResults, pictures: Mapping[str, bytes]) -> str:
-        body = [
-            "<p>Each peer does the same operations on one node. The peers take turns on the same "
-            "servers.</p>",
-            *(page.picture(data, words.alt_text(results)) for data in pictures.values()),
-            *as_html(words.tables(results)),
-        ]
-        return report(
-            results.head,
-            heading="How fast the connection is",
-            finding=words.title(results),
-            body=body,
-            facts=words.conditions(results),
-            beside="results.json has every cell, figures.md the tables to paste",
-        )
-
-    def files(self, outcome: ConnectionSpeeds, results: ConnectionResults) -> Mapping[str, str]:
-        return {"figures.md": as_markdown(words.tables(results), words.conditions(results))}
+    def in_words(self, results: ConnectionResults) -> ComparisonWords:
+        return words.in_words(results)
 
 
 def _idle(text: str) -> int:
@@ -136,12 +107,6 @@ def _idle(text: str) -> int:
             f"{text!r} is no number of idle sessions: give 1 to {_MOST_IDLE}"
         )
     return int(text)
-
-
-def _describe(cell: ConnectionCell) -> str:
-    turn = cell.turn
-    text = f"{turn.row.name}, {turn.peer}: {cell.value:,.0f} {turn.row.unit}"
-    return f"{text} (void)" if cell.void else text
 
 
 EXPERIMENT = ConnectionExperiment()

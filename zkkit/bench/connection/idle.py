@@ -7,7 +7,7 @@ library, and again when all sessions are open.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkkit.bench.kit.machine import Footprint, footprint
@@ -31,17 +31,10 @@ class IdleFootprint:
 
 
 def idle_footprints(
-    hosts: str,
-    modules: Mapping[str, str],
-    sessions: int,
-    on_peer: Callable[[IdleFootprint], object] = lambda found: None,
+    hosts: str, modules: Mapping[str, str], sessions: int
 ) -> tuple[IdleFootprint, ...]:
     """What idle sessions of each of these libraries take, one library after the other."""
-    found = []
-    for name, module in modules.items():
-        found.append(_idle(hosts, name, module, sessions))
-        on_peer(found[-1])
-    return tuple(found)
+    return tuple(_idle(hosts, name, module, sessions) for name, module in modules.items())
 
 
 def _idle(hosts: str, name: str, module: str, sessions: int) -> IdleFootprint:

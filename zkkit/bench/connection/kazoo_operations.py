@@ -20,7 +20,7 @@ class KazooOperation:
 
 
 class KazooExists(KazooOperation):
-    """One at a time."""
+    """It asks for one stat after the other."""
 
     def acquire(self) -> None:
         if self._client.exists(self._path) is None:
@@ -28,14 +28,14 @@ class KazooExists(KazooOperation):
 
 
 class KazooSet(KazooOperation):
-    """One at a time."""
+    """It sets the data again and again, one request at a time."""
 
     def acquire(self) -> None:
         self._client.set(self._path, DATA)
 
 
 class KazooPipelined(KazooOperation):
-    """Many under way at once."""
+    """It has many requests under way at once."""
 
     def acquire(self) -> None:
         asked = [self._client.exists_async(self._path) for _ in range(AT_ONCE)]

@@ -1,14 +1,13 @@
 """What is compared: a row for each figure, and the plan of the cells.
 
-A cell is one peer at one row for some seconds. The peers take turns as `peers.comparison` says.
+A cell is one peer at one row for some seconds. The peers take turns as `peers.cells` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from zkkit.bench.peers.comparison import in_turn
+from zkkit.bench.peers.cells import ComparisonPlan
 from zkkit.show.wording import many
 
 AT_ONCE = 100
@@ -37,7 +36,7 @@ class ConnectionRow:
 
     @property
     def operations(self) -> int:
-        """In one round."""
+        """How many operations one round has."""
         return AT_ONCE if self.kind == "pipelined" else 1
 
 
@@ -47,18 +46,8 @@ PIPELINED = ConnectionRow("exists, pipelined", "pipelined", "/s", asked=2.0)
 
 
 @dataclass(frozen=True)
-class ConnectionTurn:
-    """One cell to be measured."""
-
-    row: ConnectionRow
-    peer: str
-    repeat: int
-
-
-@dataclass(frozen=True)
-class ConnectionPlan:
-    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
-    that is nothing."""
+class ConnectionPlan(ComparisonPlan[ConnectionRow]):
+    """What to measure. Raises ValueError if that is nothing."""
 
     peers: tuple[str, ...]
     sessions: tuple[int, ...]
@@ -80,11 +69,3 @@ class ConnectionPlan:
             for number in self.sessions
         )
         return ROUND_TRIP, SET, PIPELINED, *many_sessions
-
-    def turns(self) -> Iterator[ConnectionTurn]:
-        """All cells, in their order."""
-        for row, peer, repeat in in_turn(self.rows, self.peers, self.repeats, self.seed):
-            yield ConnectionTurn(row, peer, repeat)
-
-    def __len__(self) -> int:
-        return len(self.rows) * len(self.peers) * self.repeats

@@ -11,13 +11,14 @@ from zkkit.bench.connection.figures import ConnectionFigure, ConnectionResults
 from zkkit.bench.connection.idle import IdleFootprint
 from zkkit.bench.connection.plan import AT_ONCE, PIPELINED, ROUND_TRIP, SESSION_KAZOO
 from zkkit.bench.kit.tables import FigureTable
+from zkkit.bench.peers.cells import KAZOO, ZKKIT
 from zkkit.bench.peers.comparison import (
-    KAZOO,
-    ZKKIT,
+    ComparedRatios,
+    ComparisonWords,
     conditions_of,
-    saturated_note,
+    in_microseconds,
+    speed_table,
     times_as,
-    told_ratio,
 )
 
 LEGEND = (
@@ -41,41 +42,37 @@ def title(results: ConnectionResults) -> str:
     return f"zkkit does {many}, and a round trip {times_as('fast', KAZOO, alone)}"
 
 
-def alt_text(results: ConnectionResults) -> str:
-    """What the picture shows, for those who do not see it."""
-    parts = [f"{title(results)}. How much faster than kazoo, with an interval;"]
-    for figure in results.figures:
-        ratios = ", ".join(f"{n} {told_ratio(r)}" for n, r in figure.ratios.items())
-        parts.append(f"{figure.row.name}: {ratios};")
-    return " ".join(parts).rstrip(";") + "."
+def in_words(results: ConnectionResults) -> ComparisonWords:
+    """All that is said about the results."""
+    figures = results.figures
+    ratios = ComparedRatios(
+        [(figure.row.name, figure.ratios) for figure in figures],
+        "how much faster than kazoo",
+        above="kazoo is slower",
+        beside=KAZOO,
+        asked={f.row.name: f.row.asked for f in figures if f.row.asked is not None},
+    )
+    return ComparisonWords(title(results), ratios, tuple(_tables(results)), conditions_of(results))
 
 
 # --- tables -----------------------------------------------------------------------------
 
 
-def tables(results: ConnectionResults) -> Iterator[FigureTable]:
-    """All tables."""
-    yield _speed(results)
+def _tables(results: ConnectionResults) -> Iterator[FigureTable]:
+    peers = results.plan.peers
+    yield speed_table(
+        "operation",
+        peers,
+        {peer: f"{peer} : kazoo" for peer in peers if peer != KAZOO},
+        [
+            (figure.row.name, [_value(figure, peer) for peer in peers], figure.ratios)
+            for figure in results.figures
+        ],
+        LEGEND,
+    )
     yield _cpu(results)
     if results.idle:
         yield _idle(results)
-
-
-def _speed(results: ConnectionResults) -> FigureTable:
-    peers = results.plan.peers
-    ours = [peer for peer in peers if peer != KAZOO]
-    rows = [
-        (
-            figure.row.name,
-            *(_value(figure, peer) for peer in peers),
-            *(told_ratio(figure.ratios.get(peer)) for peer in ours),
-        )
-        for figure in results.figures
-    ]
-    starred = any(number for f in results.figures for number in f.saturated.values())
-    notes = [*LEGEND, *([saturated_note("connection")] if starred else [])]
-    head = ("operation", *peers, *(f"{peer} : kazoo" for peer in ours))
-    return FigureTable("Speed", head, rows, notes)
 
 
 def _value(figure: ConnectionFigure, peer: str) -> str:
@@ -86,14 +83,10 @@ def _value(figure: ConnectionFigure, peer: str) -> str:
 def _cpu(results: ConnectionResults) -> FigureTable:
     peers = results.plan.peers
     rows = [
-        (figure.row.name, *(_us(figure.client_us[peer]) for peer in peers))
+        (figure.row.name, *(in_microseconds(figure.client_us[peer]) for peer in peers))
         for figure in results.figures
     ]
     return FigureTable("CPU", ("operation", *peers), rows, CPU_LEGEND)
-
-
-def _us(microseconds: float | None) -> str:
-    return "?" if microseconds is None else f"{microseconds:,.0f}"
 
 
 def _idle(results: ConnectionResults) -> FigureTable:
@@ -109,9 +102,3 @@ def _taken(one: IdleFootprint) -> tuple[str, ...]:
         return ("?",) * 4
     each = f"{took.memory / one.sessions / 1e3:,.0f}"
     return f"{took.threads:,}", f"{took.files:,}", f"{took.memory / 1e6:,.1f}", each
-
-
-def conditions(results: ConnectionResults) -> dict[str, str]:
-    """What the figures were measured on, and how."""
-    ratios = [ratio for figure in results.figures for ratio in figure.ratios.values()]
-    return conditions_of(results.head, results.plan, results.versions, (), ratios)

@@ -28,7 +28,7 @@ class SessionOperation:
 
 
 class SessionExists(SessionOperation):
-    """One at a time."""
+    """It asks for one stat after the other."""
 
     def acquire(self) -> None:
         if self._session.exists(self._path) is None:
@@ -36,14 +36,14 @@ class SessionExists(SessionOperation):
 
 
 class SessionSet(SessionOperation):
-    """One at a time."""
+    """It sets the data again and again, one request at a time."""
 
     def acquire(self) -> None:
         self._session.set(self._path, DATA)
 
 
 class SessionPipelined(SessionOperation):
-    """Many under way at once: a flight."""
+    """It has many requests under way at once: a flight."""
 
     def acquire(self) -> None:
         flight = Together(*(Exists(self._path) for _ in range(AT_ONCE)))

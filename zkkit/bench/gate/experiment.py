@@ -17,7 +17,7 @@ from zkkit.bench.kit import arguments
 from zkkit.bench.kit.data import as_json
 from zkkit.bench.kit.judgement import Judgement
 from zkkit.bench.kit.report import report
-from zkkit.bench.kit.results import Head, server_metrics
+from zkkit.bench.kit.results import Head, ServerMetrics
 from zkkit.bench.kit.servers import MeasuredServers
 from zkkit.bench.laws import POPULATIONS
 from zkkit.record import Row
@@ -137,7 +137,7 @@ exit codes:
             {"design": r.design, "contenders": r.contenders, "repeat": r.repeat, **r.counters}
             for r in outcome.runs
         ]
-        metrics = server_metrics(outcome.before, outcome.after, fires)
+        metrics = ServerMetrics(outcome.before, outcome.after, tuple(fires))
         return {"server-metrics.json": as_json(metrics)}
 
     def events(self, outcome: GateOutcome) -> Sequence[Row]:

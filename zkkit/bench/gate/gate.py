@@ -47,8 +47,8 @@ class Gate:
     """How many were begun."""
 
     def run(self, design: Design, order: Sequence[int], repeat: int) -> tuple[GateRun, list[Row]]:
-        """One run. `order` names the contenders by number, as they shall arrive; it names their
-        sessions too, where each has its own.
+        """Make one run. `order` names the contenders by number, as they shall arrive; it names
+        their sessions too, where each has its own.
 
         Raises GateFailed if the gate or a contender does not come to its end, WitnessSilent if a
         server does not say what it counted.
@@ -82,7 +82,7 @@ class Gate:
     def _contenders(
         self, design: Design, path: str, order: Sequence[int], sessions: Sequence[Session]
     ) -> list[Contender]:
-        """Those who will contend. Where some read they are the last ones."""
+        """The contenders. If some of them read, those are the last ones."""
         # One lock object for each session: one for all where they share it.
         locks = {session: design.lock(session, path) for session in dict.fromkeys(sessions)}
         writers = len(order) - design.readers(len(order))

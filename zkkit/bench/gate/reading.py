@@ -11,8 +11,8 @@ _GRANTS = ("acquired", "released", "lost", "led", "unled")
 
 
 def handoffs(rows: Iterable[Row], readers: Sequence[str]) -> list[int]:
-    """As `counts.handoffs`. The readers are those behind the last writer, who hands over to each
-    of them."""
+    """How long each handoff took, as in `counts.handoffs`. The readers are those behind the last
+    writer, who hands over to each of them."""
     grants = [row for row in rows if row[0] in _GRANTS]
     writing = [row for row in grants if row[1].actor not in readers]
     among_writers = counts.handoffs(writing)
@@ -25,7 +25,8 @@ def handoffs(rows: Iterable[Row], readers: Sequence[str]) -> list[int]:
 
 
 def overtakings(rows: Iterable[Row], order: Sequence[str], readers: Sequence[str]) -> int:
-    """As `counts.overtakings`, but no reader overtakes another."""
+    """How often somebody was overtaken, as in `counts.overtakings`; but no reader overtakes
+    another."""
     one = "readers"  # one name for all of them: who of them comes first cannot be told
     return counts.overtakings(
         [(h, e._replace(actor=one) if e.actor in readers else e) for h, e in rows],

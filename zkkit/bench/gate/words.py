@@ -152,7 +152,7 @@ def facts(results: GateResults) -> dict[str, str]:
 
 
 def _of(thing: str, count: str = "") -> str:
-    """So many watches or actors."""
+    """A number of watches or actors, in words."""
     many = thing if count == "1" else {"watch": "watches"}.get(thing, f"{thing}s")
     return f"{count} {many}".strip()
 

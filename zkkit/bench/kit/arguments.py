@@ -137,8 +137,8 @@ def add(
 
 def again(prog: str, args: argparse.Namespace) -> str:
     """The command line that does the same again, whatever the defaults will be then."""
-    given = [(flag, text) for flag, text in args.texts.items() if text is not None]
-    return " ".join([prog, *(shlex.join(filter(None, pair)) for pair in given)])
+    options = [(flag, text) for flag, text in args.texts.items() if text is not None]
+    return " ".join([prog, *(shlex.join(filter(None, pair)) for pair in options)])
 
 
 def add_servers(parser: argparse.ArgumentParser) -> None:

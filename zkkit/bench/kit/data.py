@@ -40,7 +40,7 @@ def typed(kind: Any, data: Any) -> Any:
         return {name: typed(inner[1], item) for name, item in data.items()}
     if hasattr(kind, "from_data"):
         return kind.from_data(data)
-    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
+    if dataclasses.is_dataclass(origin or kind) or hasattr(kind, "_fields"):
         return with_fields(kind, data)
     return data
 
@@ -61,7 +61,10 @@ def as_json(value: Any) -> str:
 
 
 def _hints(kind: type) -> dict[str, Any]:
-    """The fields of a dataclass or a named tuple, with their types."""
-    names = getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]
-    hints = get_type_hints(kind)
-    return {name: hints[name] for name in names}
+    """The fields of a dataclass or a named tuple, with their types. `kind` may say what the
+    variables in them stand for: PeerTurn[LockRow]."""
+    plain_kind = get_origin(kind) or kind
+    variables = dict(zip(getattr(plain_kind, "__parameters__", ()), get_args(kind), strict=False))
+    names = getattr(kind, "_fields", None) or [f.name for f in dataclasses.fields(plain_kind)]
+    hints = get_type_hints(plain_kind)
+    return {name: variables.get(hints[name], hints[name]) for name in names}

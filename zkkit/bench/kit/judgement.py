@@ -38,12 +38,12 @@ class Judgement(NamedTuple):
         return _COLOURS[self.exit_code]
 
     def as_data(self) -> dict[str, Any]:
-        """The two lines of results.json."""
+        """The judgement as two lines of results.json."""
         return {"verdict": _IN_JSON[self.exit_code], "why": self.why}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """From the two lines of results.json."""
+        """Make a judgement of the two lines of results.json."""
         return cls(_WORDS[_IN_JSON.index(data["verdict"])], data["why"])
 
 

@@ -77,7 +77,7 @@ def recording(recorder: Recorder, sessions: Sequence[Session]) -> Iterator[None]
 
 
 def wait_for_servers(hosts: str, path: str) -> None:
-    """Until each of them has what was written so far: one may lag."""
+    """Wait until each server has what was written so far: one may lag."""
     for member in parse_hosts(hosts).of_each():
         with zkkit.connect(member, timeout=BUSY_TIMEOUT) as session:
             session.run(Sync(path))

@@ -59,7 +59,7 @@ class Results:
     head: Head
 
     def as_data(self) -> dict[str, Any]:
-        """As results.json has it: the head's fields stand beside the others."""
+        """The results as results.json has them: the head's fields stand beside the others."""
         mine = plain_fields(self)
         head = mine.pop("head")
         judgement = head.pop("judgement")
@@ -68,13 +68,13 @@ class Results:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """From what results.json says."""
+        """Make the results of what results.json says."""
         read: Self = with_fields(cls, {**data, "head": {**data, "judgement": data}})
         return read
 
     @classmethod
     def read(cls, home: Path) -> Self:
-        """From a directory of results; ResultsUnreadable if another version wrote them."""
+        """Read a directory of results; raises ResultsUnreadable if another version wrote them."""
         data = json.loads((home / "results.json").read_text())
         found = data.get("experiment"), data.get("version")
         if found != (cls.experiment, VERSION):
@@ -171,14 +171,19 @@ def latest(home: Path) -> Path | None:
     return home / text.read_text().strip() if text.exists() else None
 
 
-def server_metrics(
-    before: Reading, after: Reading, fires: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ServerMetrics:
     """What server-metrics.json says: all of `mntr` around the whole, the fires around each run."""
-    return {
-        "schema": "zkkit.server-metrics",
-        "version": VERSION,
-        "before": before,
-        "after": after,
-        "fires": fires,
-    }
+
+    before: Reading
+    after: Reading
+    fires: tuple[Mapping[str, Any], ...]
+
+    def as_data(self) -> dict[str, Any]:
+        return {"schema": "zkkit.server-metrics", "version": VERSION, **plain_fields(self)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Make the metrics of what server-metrics.json says."""
+        read: Self = with_fields(cls, data)
+        return read

@@ -40,7 +40,7 @@ class ServerFacts:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> ServerFacts:
-        """From what `as_data` gives, or an ensemble's `describe()`."""
+        """Make the facts of what `as_data` gives, or an ensemble's `describe()`."""
         names = [each.name for each in fields(cls)]
         known: dict[str, Any] = {"more": {}}
         for name, value in data.items():
@@ -56,7 +56,7 @@ class MeasuredServers:
     hosts: str
     pids: Mapping[str, int] = field(default_factory=dict)
     known: ServerFacts | None = None
-    """None of servers that were there already."""
+    """None if the servers were there already."""
 
     def describe(self, reading: Reading | None = None) -> ServerFacts:
         """What is known about them. Others' servers are described by this reading, or asked."""
@@ -81,8 +81,8 @@ def servers(
     medium: Medium = "memory",
     jvm_flags: Sequence[str] = FAST_START,
 ) -> Iterator[MeasuredServers]:
-    """Those at `hosts`, or three that live as long as the `with` block. Raises as
-    `Ensemble.start`."""
+    """Give the servers at `hosts`, or three that live as long as the `with` block. Raises what
+    `Ensemble.start` raises."""
     if hosts is not None:
         yield MeasuredServers(hosts)
         return

@@ -19,14 +19,14 @@ class FigureTable(NamedTuple):
 
 
 def as_text(tables: Iterable[FigureTable]) -> str:
-    """All of them as aligned text."""
+    """All tables as aligned text."""
     return "\n\n".join(
         "\n".join((one.heading, "", table(one.head, one.rows), "", *one.notes)) for one in tables
     )
 
 
 def as_markdown(tables: Iterable[FigureTable], facts: Mapping[str, str]) -> str:
-    """All of them in Markdown, to be pasted, and what they were measured on."""
+    """All tables in Markdown, to be pasted, and what they were measured on."""
     parts = []
     for heading, head, rows, notes in tables:
         lines = [_line(head), _line(["---", *["---:"] * (len(head) - 1)]), *map(_line, rows)]
@@ -36,7 +36,7 @@ def as_markdown(tables: Iterable[FigureTable], facts: Mapping[str, str]) -> str:
 
 
 def as_html(tables: Iterable[FigureTable]) -> list[str]:
-    """All of them as parts of a page."""
+    """All tables as parts of a page."""
     parts: list[str] = []
     for heading, head, rows, notes in tables:
         parts += [f"<h2>{heading}</h2>", page.table(head, rows), page.small(notes)]

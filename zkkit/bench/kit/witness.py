@@ -57,7 +57,7 @@ class Witness:
         return {str(member): self._ask(member) for member in self.members}
 
     def read_if_told(self) -> Reading:
-        """The same; empty if a member is silent."""
+        """What `read` gives; empty if a member is silent."""
         try:
             return self.read()
         except WitnessSilent:
@@ -131,14 +131,15 @@ class FireCount:
         self._start = self._ask(witness.read)
 
     def open(self) -> None:
-        """All are queued: what has fired until now must be counted by both before we go on."""
+        """Count the fires so far. All contenders are queued: what has fired until now must be
+        counted by both before we go on."""
         agreement = self._settle(self._start, 0)
         self.opened = len(self._recorder)
         if agreement is not None:
             self._readings["before"] = agreement.after
 
     def close(self) -> None:
-        """All are through."""
+        """Count the fires since `open`: all contenders have had their turn."""
         agreement = self._settle(self._readings.get("before"), self.opened)
         if agreement is not None:
             self.servers = agreement.servers

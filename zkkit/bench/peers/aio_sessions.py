@@ -10,10 +10,10 @@ VERSION = zkkit.__version__
 
 
 async def connect(hosts: str) -> AioSession:
-    """One session."""
+    """Open one session."""
     return await zkkit.aio.connect(hosts, timeout=BUSY_TIMEOUT)
 
 
 async def close(session: AioSession) -> None:
-    """End it."""
+    """End a session."""
     await session.close()

@@ -1,7 +1,7 @@
 """A process with sessions of one library, zkkit or kazoo, each in a thread of its own, or all on
 one event loop.
 
-    python -m zkkit.bench.peers.child zkkit.bench.speed.zkkit_locks '["127.0.0.1:2181"]' [profiled]
+    python -m zkkit.bench.peers.child zkkit.bench.locks.zkkit_locks '["127.0.0.1:2181"]' [profiled]
 
 The module is imported; it has VERSION, `connect(hosts)` and `close(client)`, and in RACES, by kind,
 what makes of a client and a path something to acquire and release. Where `connect` is a coroutine
@@ -44,10 +44,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from zkkit.bench.peers.events import ToldEvent, ToldLog
 from zkkit.bench.peers.fronts import OnLoop, OnThreads
 from zkkit.bench.peers.layers import LayerProfile
 from zkkit.bench.peers.rounds import RoundsPlan
-from zkkit.bench.peers.told import ToldEvent, ToldLog
 
 _GOODBYE = 5.0  # seconds to close all sessions
 
@@ -69,7 +69,7 @@ class ClientSessions:
         self._heard = ToldLog()
 
     def obey(self, do: str, **order: Any) -> Any:
-        """One order."""
+        """Carry out one order; gives its result."""
         match do:
             case "open":
                 return self._open(order["sessions"])
@@ -103,9 +103,9 @@ class ClientSessions:
         make = self._library.RACES[kind]
         things = [make(self._clients[number], path) for number in who]
         before = self._profile.used() if self._profile else {}
-        told = self._front.contend(things, plan)._asdict()
+        used = self._front.contend(things, plan)._asdict()
         after = self._profile.used() if self._profile else {}
-        return told | {"layer_cpu": {layer: after[layer] - before[layer] for layer in after}}
+        return used | {"layer_cpu": {layer: after[layer] - before[layer] for layer in after}}
 
     def _stage(self, kind: str, path: str, who: Sequence[int]) -> list[int]:
         """Start one for each of these sessions; gives the time when each began to."""

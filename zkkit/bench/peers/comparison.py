@@ -1,73 +1,77 @@
-"""Comparing peers: whose turn it is, and how zkkit does beside each of the others.
-
-In a repeat the peers of a row run one after the other, and in the next repeat the other way round,
-the rows too (ABBA); every two repeats begin another order, until each order has been. So neither a
-machine that grows warmer nor a JVM that grows faster favours a peer, and the peers of one repeat
-can be compared as a pair.
-"""
+"""A comparison of peers, judged and in words: how zkkit does beside each of the others."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from zkkit.bench.kit.ground import facts
 from zkkit.bench.kit.judgement import Judgement, first_of
-from zkkit.bench.kit.machine import SATURATED
-from zkkit.bench.kit.results import Head
-from zkkit.bench.kit.statistics import Interval, median_interval
+from zkkit.bench.kit.statistics import Interval
+from zkkit.bench.kit.tables import FigureTable
+from zkkit.bench.peers.cells import CURATOR, ComparedSpeeds
+from zkkit.bench.peers.figures import ComparisonResults
 from zkkit.show.wording import many
-
-ZKKIT, KAZOO, CURATOR = "zkkit", "kazoo", "Curator"
-ASYNCIO = "zkkit on asyncio"
-"""The same recipes and operations of zkkit, awaited: all sessions of the process on one loop."""
 
 _ALIKE = 1.25  # an interval that goes further does not make peers alike
 _SURE = 0.9  # an interval of less confidence makes a title say "about"
 
-OURS = (ZKKIT, ASYNCIO)
-"""The peers that are compared with the others."""
 
-RowT = TypeVar("RowT")
+class ComparedRatios(NamedTuple):
+    """Ratios to be drawn, and what they are."""
+
+    rows: Sequence[tuple[str, Mapping[str, Interval]]]
+    """The name of each row, and a ratio for each peer that is compared."""
+    what: str
+    """What the ratios are; `above` says what is so where they are above 1."""
+    above: str = "zkkit is faster"
+    beside: str = ""
+    """Beside which peer each of the others is; if none, zkkit is beside each of them."""
+    asked: Mapping[str, float] = MappingProxyType({})
+    """Which ratio is wanted, by the name of the row."""
+
+    @property
+    def axis(self) -> str:
+        """What the axis shows."""
+        return f"{self.what} (as fast: 1; to the right {self.above})"
+
+    def label(self, peer: str) -> str:
+        """Which ratio is that of a peer."""
+        return f"{peer} : {self.beside}" if self.beside else f"zkkit : {full_name(peer)}"
 
 
-def in_turn(
-    rows: Sequence[RowT], peers: Sequence[str], repeats: int, seed: int
-) -> Iterator[tuple[RowT, str, int]]:
-    """Row, peer and repeat of each cell, in their order. The seed decides in which order the
-    peers' orders come."""
-    orders = [order for order in permutations(peers) if order <= order[::-1]]
-    random.Random(seed).shuffle(orders)
-    for repeat in range(repeats):
-        order = orders[repeat // 2 % len(orders)]
-        there = [(row, peer, repeat) for row in rows for peer in order]
-        yield from there if repeat % 2 == 0 else reversed(there)
+class ComparisonWords(NamedTuple):
+    """All that is said about the results of a comparison."""
 
+    title: str
+    """The finding, in one line."""
+    ratios: ComparedRatios
+    tables: Sequence[FigureTable]
+    conditions: Mapping[str, str]
+    """What the figures were measured on, and how."""
+    alt_texts: Mapping[str, str] = MappingProxyType({})
+    """What further pictures show, for those who do not see them; by file name."""
 
-def ratio_of(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Interval | None:
-    """One over the other, repeat by repeat; None if no repeat has both."""
-    pairs = [ours[repeat] / theirs[repeat] for repeat in ours if repeat in theirs]
-    return median_interval(pairs) if pairs else None
-
-
-def ratios_of(
-    speeds: Mapping[str, Mapping[int, float]], subject: str, others: Iterable[str]
-) -> dict[str, Interval]:
-    """How the subject compares with each of the others that was measured beside it. `speeds` are by
-    peer and repeat, the more the faster."""
-    found = {name: ratio_of(speeds[subject], speeds[name]) for name in others if name in speeds}
-    return {name: ratio for name, ratio in found.items() if ratio}
+    def alt_text(self, picture: str) -> str:
+        """What a picture shows."""
+        if picture in self.alt_texts:
+            return self.alt_texts[picture]
+        lines = (
+            f"{name}: {', '.join(f'{peer} {told_ratio(ratio)}' for peer, ratio in ratios.items())}"
+            for name, ratios in self.ratios.rows
+        )
+        what = self.ratios.what
+        return f"{self.title}. {what[0].upper()}{what[1:]}, with an interval; {'; '.join(lines)}."
 
 
 def full_name(peer: str) -> str:
-    """A peer, for people."""
+    """What people call a peer."""
     return "Java Curator" if peer == CURATOR else peer
 
 
 def told_ratio(ratio: Interval | None) -> str:
-    """A ratio with its interval."""
+    """A ratio with its interval, as text."""
     if ratio is None:
         return "?"
     return f"{ratio.median:.2f} ({ratio.low:.2f}..{ratio.high:.2f})"
@@ -84,67 +88,59 @@ def times_as(adverb: str, peer: str, ratio: Interval) -> str:
     return f"{about}{ratio.median:.2f} times as {adverb} as {full_name(peer)}"
 
 
-def is_saturated(peer: str, cpu: float | None, seconds: float) -> bool:
-    """Whether a client of one interpreter was at its limit, with so much CPU in so many seconds; no
-    if the system does not tell. Java has no such limit."""
-    return peer != CURATOR and (cpu or 0.0) / seconds > SATURATED
+def speed_table(
+    what: str,
+    peers: Iterable[str],
+    ratios: Mapping[str, str],
+    lines: Iterable[tuple[str, Sequence[str], Mapping[str, Interval]]],
+    notes: Iterable[str],
+) -> FigureTable:
+    """The table of all rows: the name of each, a figure of each of the peers, and the ratios.
+    `ratios` are the heads of their columns, by peer; a star in a figure marks a saturated client;
+    `what` is measured."""
+    rows = [
+        (name, *values, *(told_ratio(found.get(peer)) for peer in ratios))
+        for name, values, found in lines
+    ]
+    if any("*" in text for row in rows for text in row):
+        notes = [
+            *notes,
+            "* the client used over 90 % of one core: the figure tells more about the Python "
+            f"interpreter than about the {what}.",
+        ]
+    return FigureTable("Speed", (what, *peers, *ratios.values()), rows, list(notes))
 
 
-def saturated_note(what: str) -> str:
-    """What the star behind a figure means; `what` the figure should tell about."""
-    return (
-        "* the client used over 90 % of one core: the figure tells more about the Python "
-        f"interpreter than about the {what}."
-    )
+def in_microseconds(time: float | None) -> str:
+    """CPU time as text, as tables have it."""
+    return "?" if time is None else f"{time:,.0f}"
 
 
-class Measured(Protocol):
-    """A cell, as far as it can be void."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def void(self) -> str: ...
-
-
-def doubted(cells: Sequence[Measured], planned: int, stopped: str) -> Judgement | None:
-    """Why the cells say nothing, if they do not: the measuring was stopped, one is missing or
-    void."""
+def doubted(speeds: ComparedSpeeds[Any, Any], what: str) -> Judgement | None:
+    """What speaks against the cells, if anything does: that `what` is measured broke its promise,
+    that the measuring was stopped, or that a cell is missing or void."""
+    cells, planned = speeds.cells, len(speeds.plan)
+    broken = [f"{cell.name}: {cell.broken}" for cell in cells if cell.broken]
+    if broken:
+        return Judgement("broken", f"A {what} is broken: {first_of(broken)}.")
     doubts = [f"{cell.name} is void: {cell.void}" for cell in cells if cell.void]
-    if stopped:
-        doubts.insert(0, stopped)
+    if speeds.stopped:
+        doubts.insert(0, speeds.stopped)
     elif len(cells) != planned:
         doubts.insert(0, f"{len(cells)} of {planned} cells were measured")
     return Judgement("unknown", f"Unknown: {first_of(doubts)}.") if doubts else None
 
 
-class ComparisonPlan(Protocol):
-    """How often the peers take their turns, and for how long."""
-
-    @property
-    def repeats(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def seed(self) -> int: ...
-
-
-def conditions_of(
-    head: Head,
-    plan: ComparisonPlan,
-    versions: Mapping[str, str],
-    java_flags: Sequence[str],
-    ratios: Iterable[Interval],
-    more: str = "",
-) -> dict[str, str]:
+def conditions_of(results: ComparisonResults, more: str = "") -> dict[str, str]:
     """What the figures were measured on, and how; `more`: what else belongs to the plan."""
+    plan, versions, machine = results.plan, results.versions, results.head.machine
     clients = ", ".join(f"{name} {version}" for name, version in versions.items())
-    java = f" or Java ({' '.join(java_flags)})" if CURATOR in versions else ""
-    sure = min((ratio.confidence for ratio in ratios), default=None)
+    java = f" or Java ({' '.join(results.peer_flags)})" if CURATOR in versions else ""
+    sure = min((ratio.confidence for ratio in results.all_ratios()), default=None)
     how = {
-        "client": f"{clients}; each in a process of its own, on {head.machine.python}{java}",
+        "client": f"{clients}; each in a process of its own, on {machine.python}{java}",
         "plan": f"{many(plan.repeats, 'repeat')} of {plan.seconds:g} s, "
         f"peers and rows ABBA, seed {plan.seed}{more}",
         "intervals": "none" if sure is None else f"sure to {sure:.0%}",
     }
-    return facts(head, how)
+    return facts(results.head, how)

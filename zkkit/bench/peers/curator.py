@@ -27,6 +27,7 @@ from zkkit.errors import ZkkitError
 from zkkit.session.options import SESSION_TIMEOUT
 
 from .curator_jars import MAIN_CLASS, compiled, find_curator
+from .events import ToldEvent, ToldLog
 from .java_things import (
     JavaAtomic,
     JavaBarrier,
@@ -38,7 +39,6 @@ from .java_things import (
     JavaSharedBytes,
     JavaThing,
 )
-from .told import ToldEvent, ToldLog
 
 _PROPERTIES = (
     "-XX:+DisplayVMOutputToStderr",  # stdout is for answers
@@ -68,7 +68,7 @@ class CuratorPeer(AbstractContextManager["CuratorPeer"]):
         curator = find_curator()
         self._hosts = hosts
         self.version = curator.version
-        """Curator's."""
+        """The version of Curator."""
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
         self._asked: dict[int, Future[Any]] = {}
@@ -109,9 +109,9 @@ class CuratorPeer(AbstractContextManager["CuratorPeer"]):
 
     # --- what actors say to the JVM -----------------------------------------------------
 
-    def ask(self, actor: str, verb: str, *given: object) -> Future[Any]:
+    def ask(self, actor: str, verb: str, *args: object) -> Future[Any]:
         """Send a command; its result comes as a future."""
-        words = [actor, verb, *map(str, given)]
+        words = [actor, verb, *map(str, args)]
         if any(sign in word for word in words for sign in "\t\r\n"):
             raise ValueError(f"a word for the Curator peer has a tab or line end in it: {words}")
         answer: Future[Any] = Future()
@@ -285,19 +285,19 @@ class JavaActor(NamedTuple):
         """End its session."""
         self._do("close")
 
-    def _open(self, of: type[ThingT], kind: str, *given: object) -> ThingT:
-        name = f"{kind} {' '.join(map(str, given))} {next(_numbers)}"
-        return self._named(of, name, kind, *given)
+    def _open(self, of: type[ThingT], kind: str, *args: object) -> ThingT:
+        name = f"{kind} {' '.join(map(str, args))} {next(_numbers)}"
+        return self._named(of, name, kind, *args)
 
-    def _named(self, of: type[ThingT], name: str, kind: str, *given: object) -> ThingT:
+    def _named(self, of: type[ThingT], name: str, kind: str, *args: object) -> ThingT:
         """What this name means to the actor; opened now if there is nothing of this name."""
         heard = ToldLog()
         self.peer.listen(self.name, name, heard.add)
-        self._do("open", name, kind, *given)
+        self._do("open", name, kind, *args)
         return of(self.peer, self.name, name, heard)
 
-    def _do(self, verb: str, *given: object) -> Any:
-        return self.peer.ask(self.name, verb, *given).result()
+    def _do(self, verb: str, *args: object) -> Any:
+        return self.peer.ask(self.name, verb, *args).result()
 
 
 _numbers = itertools.count(1)

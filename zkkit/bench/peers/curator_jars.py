@@ -62,8 +62,8 @@ def find_curator(directory: Path = _DEBIAN_JARS) -> Curator:
         )
     java = find_java()
     zookeeper = find_zookeeper()
-    own = tuple(directory / name for name in _NEEDS)
-    return Curator(java, _compiler(java), _version(own[0]), (*own, *zookeeper.jars))
+    jars = tuple(directory / name for name in _NEEDS)
+    return Curator(java, _compiler(java), _version(jars[0]), (*jars, *zookeeper.jars))
 
 
 def compiled(curator: Curator, sources: Path = SOURCES) -> Path:

@@ -25,15 +25,15 @@ class Used(NamedTuple):
 
 
 class OnThreads:
-    """Calls that block."""
+    """Sessions whose calls block: each is used in a thread of its own."""
 
     def for_each(self, call: Callable[[T], Any], of: Iterable[T]) -> list[Any]:
-        """Some at a time."""
+        """Make the call for each of them, for some at a time; gives what the calls gave."""
         with ThreadPoolExecutor(max_workers=_TOGETHER) as threads:
             return list(threads.map(call, of))
 
     def contend(self, things: Sequence[Any], plan: RoundsPlan) -> Used:
-        """All of them at once."""
+        """Let all of them contend at once."""
         before = thread_cpu()
         with ThreadPoolExecutor(max_workers=len(things)) as threads:
             rounds = list(
@@ -43,14 +43,14 @@ class OnThreads:
 
 
 class OnLoop:
-    """Calls that are awaited, all on one loop in one thread."""
+    """Sessions whose calls are awaited, all on one loop in one thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="loop", daemon=True).start()
 
     def for_each(self, call: Callable[[T], Awaitable[Any]], of: Iterable[T]) -> list[Any]:
-        """Some at a time."""
+        """Make the call for each of them, for some at a time; gives what the calls gave."""
         places = asyncio.Semaphore(_TOGETHER)
 
         async def one(item: T) -> Any:
@@ -60,7 +60,7 @@ class OnLoop:
         return self._wait(_all(one(item) for item in of))
 
     def contend(self, things: Sequence[Any], plan: RoundsPlan) -> Used:
-        """All of them at once."""
+        """Let all of them contend at once."""
         before = thread_cpu()
         rounds = self._wait(
             _all(contend_awaiting(thing.acquire, thing.release, plan) for thing in things)

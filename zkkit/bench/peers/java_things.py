@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
+from .events import ToldEvent, ToldLog
 from .rounds import Round, RoundsPlan
-from .told import ToldEvent, ToldLog
 
 _FOR_EVER = -1
 _LONG = 3600.0  # seconds; what waits without a limit here ends with its actor
@@ -22,7 +22,7 @@ _LONG = 3600.0  # seconds; what waits without a limit here ends with its actor
 class JavaActors(Protocol):
     """The JVM, as its things need it."""
 
-    def ask(self, actor: str, verb: str, *given: object) -> Future[Any]: ...
+    def ask(self, actor: str, verb: str, *args: object) -> Future[Any]: ...
 
     def listen(self, actor: str, thing: str, listener: Callable[[ToldEvent], object]) -> None: ...
 
@@ -36,13 +36,13 @@ class JavaThing:
     name: str
     heard: ToldLog
 
-    def begin(self, verb: str, *given: object) -> Future[Any]:
-        """Ask it for something."""
-        return self.peer.ask(self.actor, verb, self.name, *given)
+    def begin(self, verb: str, *args: object) -> Future[Any]:
+        """Ask the thing for something; gives what will have the answer."""
+        return self.peer.ask(self.actor, verb, self.name, *args)
 
-    def do(self, verb: str, *given: object) -> Any:
-        """Ask, and wait for the answer."""
-        return self.begin(verb, *given).result()
+    def do(self, verb: str, *args: object) -> Any:
+        """Ask the thing for something, and wait for the answer."""
+        return self.begin(verb, *args).result()
 
 
 class JavaStaged(JavaThing):
@@ -107,7 +107,7 @@ class JavaCandidate(JavaStaged):
     """A LeaderLatch or a LeaderSelector. It tells "leader" and "not leader"."""
 
     def wait(self, timeout: float = _LONG) -> bool:
-        """LeaderLatch.await: until it leads."""
+        """Wait until it leads, by LeaderLatch.await."""
         return bool(self.do("wait", _ms(timeout)))
 
     def is_leader(self) -> bool:

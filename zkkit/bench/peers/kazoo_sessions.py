@@ -11,13 +11,13 @@ VERSION = kazoo.__version__
 
 
 def connect(hosts: str) -> KazooClient:
-    """One client."""
+    """Start one client."""
     client = KazooClient(hosts, timeout=BUSY_TIMEOUT)
     client.start(BUSY_TIMEOUT)
     return client
 
 
 def close(client: KazooClient) -> None:
-    """End its session."""
+    """End the session of a client."""
     client.stop()
     client.close()

@@ -29,17 +29,27 @@ from typing import Any
 LAYERS = ("recipe", "engine", "wire", "connection", "waiting", "benchmark")
 _RECIPE, _ENGINE, _WIRE, _CONNECTION, _WAITING, _BENCHMARK = range(len(LAYERS))
 
+SESSION_LAYERS = {
+    _ENGINE: (
+        "aio", "blocking", "board", "clock", "emit", "engine", "front", "holds", "operations",
+        "options", "platforms", "pulse", "run", "runner", "watches", "worker",
+    ),
+    _WIRE: ("opcodes", "wire"),
+    _CONNECTION: (
+        "connecting", "event_loop", "forks", "kazoo_handler", "kazoo_private", "kazoo_transport",
+        "limit", "link", "loop", "read_only", "standing", "transport",
+    ),
+}  # fmt: skip
+"""The modules of zkkit.session, by layer: all of them, so that none is counted by accident."""
+
 _MODULES = (
     ("zkkit.recipes", _RECIPE),
     ("zkkit.bench", _BENCHMARK),
-    ("zkkit.session.wire", _WIRE),
-    ("zkkit.session.opcodes", _WIRE),
-    ("zkkit.session.kazoo", _CONNECTION),
-    ("zkkit.session.link", _CONNECTION),
-    ("zkkit.session.standing", _CONNECTION),
-    ("zkkit.session.loop", _CONNECTION),
-    ("zkkit.session.transport", _CONNECTION),
-    ("zkkit.session.connecting", _CONNECTION),
+    *(
+        (f"zkkit.session.{module}", layer)
+        for layer, modules in SESSION_LAYERS.items()
+        for module in modules
+    ),
     ("zkkit", _ENGINE),
     ("kazoo.protocol.serialization", _WIRE),
     ("kazoo", _CONNECTION),
@@ -93,7 +103,7 @@ class LayerProfile:
         self.costs = LayerCosts(0.0, 0.0, 0.0)
 
     def begin(self) -> None:
-        """From now on."""
+        """Measure what following costs, and begin to follow."""
         self.costs = self._measure()
         threading.setprofile(self._first)
 

@@ -15,12 +15,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zkkit.bench.kit.processes import Child, ChildSilent, ended_after
-from zkkit.bench.peers.comparison import CURATOR
+from zkkit.bench.peers.cells import CURATOR
 from zkkit.bench.peers.curator import CuratorPeer, JavaActor
 from zkkit.bench.peers.curator_jars import CuratorMissing
+from zkkit.bench.peers.events import ToldEvent, ToldLog
 from zkkit.bench.peers.java_things import JavaLock, JavaStaged
 from zkkit.bench.peers.rounds import Round, RoundsPlan, contend_all
-from zkkit.bench.peers.told import ToldEvent, ToldLog
 from zkkit.hosts import parse_hosts
 from zkkit.session.options import BUSY_TIMEOUT
 
@@ -208,20 +208,22 @@ def peers(
     jvm_flags: Sequence[str],
     *,
     modules: Mapping[str, str],
-    races: Races,
+    races: Races | None = None,
     stages: Stages | None = None,
 ) -> Iterator[tuple[list[Peer], str]]:
     """All peers this machine has, and which it has not and how to get it; "" if it has all.
     `modules` are the libraries in Python, by name; `races` and `stages` what there is in Java.
+    Without races Java is left alone.
 
     Whatever ends the block ends their processes.
     """
     with python_peers(hosts, modules) as in_python, ExitStack() as stack:
         found: list[Peer] = [*in_python]
         excuse = ""
-        try:
-            found.append(JavaPeer(hosts, jvm_flags, races, stages))
-            stack.callback(found[-1].close)
-        except CuratorMissing as missing:
-            excuse = f"Java Curator is left out: {missing}"
+        if races is not None:
+            try:
+                found.append(JavaPeer(hosts, jvm_flags, races, stages))
+                stack.callback(found[-1].close)
+            except CuratorMissing as missing:
+                excuse = f"Java Curator is left out: {missing}"
         yield found, excuse

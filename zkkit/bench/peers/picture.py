@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zkkit.bench.kit import ground
-from zkkit.bench.kit.results import Head
-from zkkit.bench.kit.statistics import Interval
-from zkkit.bench.peers.comparison import (
-    ASYNCIO,
-    CURATOR,
-    KAZOO,
-    ZKKIT,
-    ComparisonPlan,
-    full_name,
-)
+from zkkit.bench.peers.cells import ASYNCIO, CURATOR, KAZOO, ZKKIT
+from zkkit.bench.peers.comparison import ComparedRatios, ComparisonWords
+from zkkit.bench.peers.figures import ComparisonResults
 from zkkit.show import canvas
 from zkkit.show.wording import many
 
@@ -35,27 +28,17 @@ _FILLS = (
 _NAMED = 0.05  # a part that is smaller has no room for its number
 _TICKS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 
-RatioRows = Sequence[tuple[str, Mapping[str, Interval]]]
-"""The name of each row, and a ratio for each peer that is drawn."""
 ShareBars = Sequence[tuple[str, Mapping[str, float]]]
 """The name of each bar, and its parts."""
 
 
-def ratios_png(
-    rows: RatioRows,
-    *,
-    title: str,
-    footer: str,
-    axis: str,
-    label: Callable[[str], str] = lambda peer: f"zkkit : {full_name(peer)}",
-    asked: Mapping[str, float] | None = None,
-) -> bytes:
-    """Ratios with their intervals, a line for each row. `label` says what a peer's ratio is,
-    `asked` which one is wanted, by the name of the row."""
+def ratios_png(results: ComparisonResults, said: ComparisonWords) -> bytes:
+    """Ratios with their intervals, a line for each row."""
+    names = [name for name, _ in said.ratios.rows]
     with canvas.style():
-        figure, axes = _start([name for name, _ in rows], title, footer)
-        _draw(axes, rows, label, asked or {})
-        axes.set_xlabel(axis)
+        figure, axes = _start(names, said.title, _footer(results))
+        _draw(axes, said.ratios)
+        axes.set_xlabel(said.ratios.axis)
         return canvas.as_png(figure)
 
 
@@ -111,18 +94,18 @@ def _start(names: Sequence[str], title: str, footer: str) -> tuple[Any, Any]:
     return figure, axes
 
 
-def footer(head: Head, plan: ComparisonPlan, versions: Mapping[str, str]) -> str:
+def _footer(results: ComparisonResults) -> str:
     """What the points are, and what they were measured on."""
+    plan, head = results.plan, results.head
     return (
         f"Points: median of {many(plan.repeats, 'repeat')}; bars: interval of the median. "
-        f"{', '.join(f'{name} {version}' for name, version in versions.items())}.\n"
+        f"{', '.join(f'{name} {version}' for name, version in results.versions.items())}.\n"
         f"{ground.briefly(head)}, {ground.data(head)}, seed {plan.seed}."
     )
 
 
-def _draw(
-    axes: Any, rows: RatioRows, label: Callable[[str], str], asked: Mapping[str, float]
-) -> None:
+def _draw(axes: Any, drawn: ComparedRatios) -> None:
+    rows, asked = drawn.rows, drawn.asked
     others = list(dict.fromkeys(name for _, ratios in rows for name in ratios))
     for place, name in enumerate(others):
         look = _LOOKS.get(name, _OTHER)
@@ -137,7 +120,7 @@ def _draw(
             ],
             color=look.colour, marker=look.marker, markersize=8.5, markeredgecolor="white",
             linestyle="none", elinewidth=1.8, capsize=4, zorder=3,
-            label=label(name),
+            label=drawn.label(name),
         )  # fmt: skip
     goals = [(asked[name], row) for row, (name, _) in enumerate(rows) if name in asked]
     if goals:

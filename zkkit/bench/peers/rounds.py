@@ -26,7 +26,8 @@ class Round(NamedTuple):
 
 
 class RoundsPlan(NamedTuple):
-    """From `start_ns` on, at most `rounds` of them, none begun after `until_ns`."""
+    """A contender makes at most `rounds` rounds, the first at `start_ns`, none begun after
+    `until_ns`; it holds for `hold_ns` in each."""
 
     start_ns: int
     rounds: int = NO_LIMIT

@@ -1,21 +1,19 @@
 """What is compared: a row for each figure, with the class of every peer, and the plan of the cells.
 
-A cell is one peer at one row. The peers take turns as `peers.comparison` says.
+A cell is one peer at one row. The peers take turns as `peers.cells` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from zkkit.bench.peers.comparison import CURATOR, KAZOO, ZKKIT, in_turn
+from zkkit.bench.peers.cells import CURATOR, KAZOO, ZKKIT, ComparisonPlan
 
 CANDIDATES = 6
-"""In an election; all but one of its leaders are killed."""
+"""How many candidates an election has; the sessions of all leaders but the last are ended."""
 CONTENDERS = 5
 """Sessions that increment one number, and members of a barrier."""
-MOST_SESSIONS = max(CANDIDATES, CONTENDERS)
 
 
 @dataclass(frozen=True)
@@ -63,18 +61,9 @@ ROWS = {
 }
 
 
-class RecipeTurn(NamedTuple):
-    """One cell to be measured."""
-
-    row: RecipeRow
-    peer: str
-    repeat: int
-
-
 @dataclass(frozen=True)
-class RecipePlan:
-    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
-    that is nothing."""
+class RecipePlan(ComparisonPlan[RecipeRow]):
+    """What to measure. Raises ValueError if that is nothing."""
 
     peers: tuple[str, ...]
     rows: tuple[RecipeRow, ...]
@@ -88,11 +77,3 @@ class RecipePlan:
     def __post_init__(self) -> None:
         if self.repeats < 1 or self.seconds <= 0 or self.nodes < 1 or not self.rows:
             raise ValueError("a plan has rows, repeats, cells of some seconds, and a tree of nodes")
-
-    def turns(self) -> Iterator[RecipeTurn]:
-        """All cells, in their order."""
-        for turn in in_turn(self.rows, self.peers, self.repeats, self.seed):
-            yield RecipeTurn(*turn)
-
-    def __len__(self) -> int:
-        return len(self.rows) * len(self.peers) * self.repeats

@@ -20,20 +20,18 @@ import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from zkkit.bench.kit.machine import cpu_between, cpu_used
-from zkkit.bench.kit.pool import SessionPool, wait_for_servers
-from zkkit.bench.peers.comparison import KAZOO
+from zkkit.bench.kit.pool import wait_for_servers
+from zkkit.bench.peers.cells import KAZOO, PeerTurn
+from zkkit.bench.peers.events import ToldEvent
 from zkkit.bench.peers.libraries import Peer, Rounds
+from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import NO_LIMIT, RoundsPlan
-from zkkit.bench.peers.told import ToldEvent
 from zkkit.bench.recipes import plan as rows
 from zkkit.bench.recipes.judge import RecipeCell, RecipeSpeeds
-from zkkit.bench.recipes.plan import RecipePlan, RecipeTurn
+from zkkit.bench.recipes.plan import RecipeRow
 from zkkit.ensemble.sessions import expire
-from zkkit.errors import ZkkitError
-from zkkit.hosts import parse_hosts
 from zkkit.steps import Children, Create, Get, Script, Sync, Together
 
 _LEAD = 0.1  # seconds to start all threads
@@ -43,7 +41,6 @@ _TELLS = 10.0  # seconds until it is told what must be told
 _FANOUT = 100  # nodes below one
 _ROUNDS = 20  # of barriers, for each second of a cell
 _EVENTS = 50  # of a cache, for each second of a cell
-_WARM_UP = 2  # cells of each peer at each row before anything counts
 
 
 class _Found(NamedTuple):
@@ -55,63 +52,24 @@ class _Found(NamedTuple):
     void: str = ""
 
 
-def measure(
-    plan: RecipePlan,
-    hosts: str,
-    peers: Sequence[Peer],
-    *,
-    warm_up: int = _WARM_UP,
-    on_cell: Callable[[RecipeCell], object] = lambda cell: None,
-) -> RecipeSpeeds:
-    """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
-    ConnectFailed if the servers give no session."""
-    speeds = RecipeSpeeds(plan)
-    members = len(parse_hosts(hosts).servers)
-    with SessionPool(hosts, 0) as pool:
-        bench = _Bench(hosts, pool, {peer.name: peer for peer in peers}, plan, members)
-        try:
-            for peer in peers:
-                peer.open(max(rows.MOST_SESSIONS, members), _PATIENCE)
-            for row in plan.rows:
-                for peer in peers:
-                    for _ in range(warm_up):
-                        bench.cell(RecipeTurn(row, peer.name, 0))
-            for turn in plan.turns():
-                speeds.cells.append(bench.cell(turn))
-                on_cell(speeds.cells[-1])
-        except ZkkitError as error:
-            speeds.stopped = f"the measuring was stopped: {error}"
-    speeds.versions = {peer.name: peer.version for peer in peers}
-    return speeds
-
-
 @dataclass
-class _Bench:
+class RecipeBench(PeerBench[RecipeSpeeds, RecipeRow, RecipeCell]):
     """Peers, servers, and paths for recipes."""
 
-    hosts: str
-    pool: SessionPool
-    peers: Mapping[str, Peer]
-    plan: RecipePlan
-    members: int
-    """How many servers there are."""
-    paths: int = 0
+    patience: ClassVar[float] = _PATIENCE
     trees: dict[int, str] = field(default_factory=dict)
 
-    def cell(self, turn: RecipeTurn) -> RecipeCell:
-        """Measure one cell."""
-        peer = self.peers[turn.peer]
-        before, began = cpu_used({peer.name: peer.pid}), time.monotonic()
-        value, samples, broken, void = _MEASURES[turn.row.name](self, peer, turn)
-        seconds = time.monotonic() - began
-        cpu = cpu_between(before, cpu_used({peer.name: peer.pid})).servers.get(peer.name)
-        return RecipeCell(turn, value, samples, seconds, cpu, broken, void)
+    def cell(self, turn: PeerTurn[RecipeRow]) -> RecipeCell:
+        peer = self.peer(turn)
+        found, seconds, cpu = self.metered(peer, lambda: _MEASURES[turn.row.name](self, peer, turn))
+        value, samples, broken, void = found
+        return RecipeCell(turn, value, seconds, cpu, samples, broken=broken, void=void)
 
     # --- elections ----------------------------------------------------------------------
 
-    def failover(self, peer: Peer, turn: RecipeTurn) -> _Found:
+    def failover(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
         """All candidates stand; each leader's session is ended when the next one can follow."""
-        path = self._place()
+        path = self.fresh_node()
         who = range(turn.row.sessions)
         leaders: list[ToldEvent] = []
         ended: list[int] = []
@@ -142,47 +100,50 @@ class _Bench:
 
     # --- counters and barriers ----------------------------------------------------------
 
-    def increments(self, peer: Peer, turn: RecipeTurn) -> _Found:
+    def increments(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
         """A peer increments as often as it can."""
-        path = f"{self._place()}/number"
+        path = f"{self.fresh_node()}/number"
         plan = self._plan(self.plan.seconds)
-        who = self._who(turn)
+        who = turn.who(self.members)
         rounds = peer.contend("increment", path, who, plan, self.plan.seconds + _PATIENCE).rounds
-        told = sum(len(mine) for mine in rounds)
+        claimed = sum(len(mine) for mine in rounds)
         kept = self.pool.gate.run(_data(path))
         number = int(kept) if peer.name == KAZOO else struct.unpack(">q", kept)[0]
-        broken = f"{told} increments were told, and it is {number}" if told != number else ""
+        broken = f"{claimed} increments were told, and it is {number}" if claimed != number else ""
         in_time = sum(one.acquired_ns <= plan.until_ns for mine in rounds for one in mine)
-        return _Found(in_time / self.plan.seconds, told, broken)
+        return _Found(in_time / self.plan.seconds, claimed, broken)
 
-    def barrier(self, peer: Peer, turn: RecipeTurn) -> _Found:
+    def barrier(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
         """All enter, dwell a moment, and leave, round after round."""
-        path = self._place()
+        path = self.fresh_node()
         number = max(2, int(_ROUNDS * self.plan.seconds))
         self.pool.gate.run(_create([f"{path}/{n}" for n in range(number)]))
         plan = self._plan(None)._replace(rounds=number, hold_ns=int(_DWELL * 1e9))
-        rounds = peer.contend("barrier", path, self._who(turn), plan, number + _PATIENCE).rounds
+        who = turn.who(self.members)
+        rounds = peer.contend("barrier", path, who, plan, number + _PATIENCE).rounds
         return _rounds_found(rounds, number)
 
     # --- caches -------------------------------------------------------------------------
 
-    def cache_load(self, peer: Peer, turn: RecipeTurn) -> _Found:
-        """A tree that is there already."""
-        nodes = self.plan.nodes
-        (began,) = peer.stage("cache", self._tree(nodes), self._who(turn), _PATIENCE)
+    def cache_load(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
+        """A cache loads a tree that was created before it starts."""
+        nodes = self.speeds.plan.nodes
+        (began,) = peer.stage("cache", self._tree(nodes), turn.who(self.members), _PATIENCE)
         try:
-            told = peer.told(1, _PATIENCE, "initialized")
+            events = peer.told(1, _PATIENCE, "initialized")
         finally:
             peer.unstage(_PATIENCE)
-        if not told:
+        if not events:
             return _Found(0.0, 0, void=f"it was not told in {_PATIENCE:g} s that all is loaded")
-        void = "" if told[0].value[1] == nodes else f"{told[0].value[1]} of {nodes} nodes were told"
-        return _Found((told[0].at_ns - began) / 1e6, 1, void=void)
+        found = events[0].value[1]
+        void = "" if found == nodes else f"{found} of {nodes} nodes were told"
+        return _Found((events[0].at_ns - began) / 1e6, 1, void=void)
 
-    def cache_event(self, peer: Peer, turn: RecipeTurn) -> _Found:
-        """One change after the other, each when the one before was told."""
+    def cache_event(self, peer: Peer, turn: PeerTurn[RecipeRow]) -> _Found:
+        """The tree changes under a cache: one node after the other, each when the change before was
+        told."""
         tree = self._tree(_FANOUT)
-        peer.stage("cache", tree, self._who(turn), _PATIENCE)
+        peer.stage("cache", tree, turn.who(self.members), _PATIENCE)
         times = []
         void = ""
         try:
@@ -191,11 +152,11 @@ class _Bench:
                 asked_ns = time.monotonic_ns()
                 data = str(asked_ns).encode()  # never the same again: else nothing has changed
                 self.pool.gate.set(f"{tree}/{number % (_FANOUT - 1)}", data)
-                told = peer.told(number + 1, _TELLS, "changed")[number:]
-                if [bytes.fromhex(one.value[1][1]) for one in told] != [data]:
+                events = peer.told(number + 1, _TELLS, "changed")[number:]
+                if [bytes.fromhex(one.value[1][1]) for one in events] != [data]:
                     void = f"change {number + 1} was not told once, with its data"
                     break
-                times.append((told[0].at_ns - asked_ns) / 1e6)
+                times.append((events[0].at_ns - asked_ns) / 1e6)
         finally:
             peer.unstage(_PATIENCE)
         return _Found(_median(times), len(times), void=void)
@@ -203,43 +164,30 @@ class _Bench:
     def _tree(self, nodes: int) -> str:
         """The root of a tree of so many nodes, itself among them."""
         if nodes not in self.trees:
-            root = self.trees[nodes] = self._place()
+            root = self.trees[nodes] = self.fresh_node()
             near = [f"{root}/{n}" for n in range(_FANOUT)]
             far = [f"{parent}/{n}" for parent in near for n in range(_FANOUT)]
             self.pool.gate.run(_create([*near, *far][: nodes - 1]))
             wait_for_servers(self.hosts, root)
         return self.trees[nodes]
 
-    # --- places and times ---------------------------------------------------------------
-
-    def _place(self) -> str:
-        """A fresh node for a recipe."""
-        self.paths += 1
-        path = f"{self.pool.root}/{self.paths}"
-        self.pool.gate.create(path)
-        return path
+    # --- times --------------------------------------------------------------------------
 
     def _plan(self, seconds: float | None) -> RoundsPlan:
-        """Soon, and for so long, if that is given."""
+        """Rounds that begin soon, and go on for so many seconds, if these are given."""
         start = time.monotonic_ns() + int(_LEAD * 1e9)
         return RoundsPlan(
             start, until_ns=NO_LIMIT if seconds is None else start + int(seconds * 1e9)
         )
 
-    def _who(self, turn: RecipeTurn) -> Sequence[int]:
-        """Alone it is at one server after the other: clients of the leader are served faster."""
-        if turn.row.sessions == 1:
-            return [turn.repeat % self.members]
-        return range(turn.row.sessions)
 
-
-_MEASURES: Mapping[str, Callable[[_Bench, Peer, RecipeTurn], _Found]] = {
-    rows.FAILOVER.name: _Bench.failover,
-    rows.INCREMENTS.name: _Bench.increments,
-    rows.INCREMENTS_TOGETHER.name: _Bench.increments,
-    rows.BARRIER.name: _Bench.barrier,
-    rows.CACHE_LOAD.name: _Bench.cache_load,
-    rows.CACHE_EVENT.name: _Bench.cache_event,
+_MEASURES: Mapping[str, Callable[[RecipeBench, Peer, PeerTurn[RecipeRow]], _Found]] = {
+    rows.FAILOVER.name: RecipeBench.failover,
+    rows.INCREMENTS.name: RecipeBench.increments,
+    rows.INCREMENTS_TOGETHER.name: RecipeBench.increments,
+    rows.BARRIER.name: RecipeBench.barrier,
+    rows.CACHE_LOAD.name: RecipeBench.cache_load,
+    rows.CACHE_EVENT.name: RecipeBench.cache_event,
 }
 
 
@@ -247,14 +195,14 @@ def _leaders(peer: Peer, number: int) -> list[ToldEvent]:
     """Who was told that it leads, once it is so many or the patience is over. Each counts once: one
     whose session is being ended may find its connection again, and lead on for a moment."""
     seen = -1
-    told = peer.told(number, _TELLS, "leader")
+    events = peer.told(number, _TELLS, "leader")
     while True:
-        first = {one.value[0]: one for one in reversed(told)}
+        first = {one.value[0]: one for one in reversed(events)}
         leaders = sorted(first.values(), key=lambda one: one.at_ns)
-        if len(leaders) >= number or len(told) == seen:
+        if len(leaders) >= number or len(events) == seen:
             return leaders
-        seen = len(told)
-        told = peer.told(seen + 1, _TELLS, "leader")
+        seen = len(events)
+        events = peer.told(seen + 1, _TELLS, "leader")
 
 
 def _rounds_found(rounds: Rounds, number: int) -> _Found:
@@ -277,7 +225,7 @@ def _median(times: Sequence[float]) -> float:
 
 
 def _create(paths: Sequence[str]) -> Script[None]:
-    """These nodes, parents first."""
+    """Create these nodes, of which parents stand before their children."""
     for first in range(0, len(paths), _FANOUT):
         yield from Together(*(Create(path) for path in paths[first : first + _FANOUT]))
 

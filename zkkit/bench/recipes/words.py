@@ -5,8 +5,13 @@ All of it is computed from the results; nothing here knows a result beforehand.
 
 from __future__ import annotations
 
-from zkkit.bench.kit.tables import FigureTable
-from zkkit.bench.peers.comparison import conditions_of, saturated_note, times_as, told_ratio
+from zkkit.bench.peers.comparison import (
+    ComparedRatios,
+    ComparisonWords,
+    conditions_of,
+    speed_table,
+    times_as,
+)
 from zkkit.bench.recipes.figures import RecipeFigure, RecipeResults
 from zkkit.bench.recipes.plan import CANDIDATES, CONTENDERS, FAILOVER
 
@@ -29,32 +34,22 @@ def title(results: RecipeResults) -> str:
     return f"{what} {ratios}"
 
 
-def alt_text(results: RecipeResults) -> str:
-    """What the picture shows, for those who do not see it."""
-    parts = [f"{title(results)}. How much faster zkkit is than the other, with an interval;"]
-    for figure in results.figures:
-        ratios = ", ".join(f"{n} {told_ratio(r)}" for n, r in figure.ratios.items())
-        parts.append(f"{figure.row.name}: {ratios};")
-    return " ".join(parts).rstrip(";") + "."
-
-
-def table(results: RecipeResults) -> FigureTable:
-    """All rows."""
+def in_words(results: RecipeResults) -> ComparisonWords:
+    """All that is said about the results."""
     peers = results.plan.peers
-    others = peers[1:]
-    rows = [
-        (
-            row_name(results, figure),
-            *(_value(figure, peer) for peer in peers),
-            *(told_ratio(figure.ratios.get(peer)) for peer in others),
-        )
-        for figure in results.figures
-    ]
-    starred = any(number for f in results.figures for number in f.saturated.values())
-    head = ("recipe", *peers, *(f"zkkit : {peer}" for peer in others))
-    return FigureTable(
-        "Speed", head, rows, [*LEGEND, *([saturated_note("recipe")] if starred else [])]
+    table = speed_table(
+        "recipe",
+        peers,
+        {peer: f"zkkit : {peer}" for peer in peers[1:]},
+        [
+            (row_name(results, figure), [_value(figure, peer) for peer in peers], figure.ratios)
+            for figure in results.figures
+        ],
+        LEGEND,
     )
+    rows = [(row_name(results, figure), figure.ratios) for figure in results.figures]
+    ratios = ComparedRatios(rows, "how much faster zkkit is")
+    return ComparisonWords(title(results), ratios, [table], conditions_of(results))
 
 
 def row_name(results: RecipeResults, figure: RecipeFigure) -> str:
@@ -66,9 +61,3 @@ def row_name(results: RecipeResults, figure: RecipeFigure) -> str:
 def _value(figure: RecipeFigure, peer: str) -> str:
     value, star = figure.values[peer].median, "*" if figure.saturated[peer] else ""
     return f"{value:,.0f}{star} /s" if figure.row.is_rate else f"{value:,.2f}{star} ms"
-
-
-def conditions(results: RecipeResults) -> dict[str, str]:
-    """What the figures were measured on, and how."""
-    ratios = [ratio for figure in results.figures for ratio in figure.ratios.values()]
-    return conditions_of(results.head, results.plan, results.versions, results.peer_flags, ratios)

@@ -38,7 +38,7 @@ class RecorderShare:
         return self.events * ns_per_event / 1e3
 
     def share(self, ns_per_event: float) -> float:
-        """The same as a share of the acquire and release's CPU time."""
+        """What recording adds, as a share of the CPU time of acquire and release."""
         return self.cost_us(ns_per_event) / self.off_us.median
 
 

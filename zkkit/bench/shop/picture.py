@@ -66,7 +66,8 @@ def _draw_times(axes: Any, sales: Sequence[Sale]) -> None:
 
 
 def _scale(axes: Any, most: float, room: float) -> None:
-    """From 0 to `most`, with room for labels beyond it, where there are no ticks."""
+    """Let the axis go from 0 to `most`, with room for labels beyond it, where there are no
+    ticks."""
     axes.set_xlim(0, most)
     axes.locator_params(axis="x", nbins=5)
     ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= most]

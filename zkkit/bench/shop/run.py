@@ -64,9 +64,9 @@ class Sale:
     left: int
     """What the shelf says at the end."""
     last_sale_s: float
-    """Until the last item was sold. The shelf need not have been empty then."""
+    """Seconds until the last item was sold. The shelf need not have been empty then."""
     served_s: float
-    """Until every buyer had an item or an answer."""
+    """Seconds until every buyer had an item or an answer."""
     fires: int | None
     """Watches that fired meanwhile, counted by the servers; None if they do not tell."""
 
@@ -77,7 +77,7 @@ class Sale:
 
 
 def buy(session: Session, stock: str, lock: Guard, pause: float) -> bool:
-    """One buyer: look, pay, take. Whether that was one item or none."""
+    """Let one buyer look, pay and take; gives whether it got an item."""
     with lock:
         left = int(session.get(stock).data)
         if left == 0:

@@ -13,150 +13,107 @@ overlaps another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
 from zkkit.bench.kit.machine import cpu_between, cpu_used
-from zkkit.bench.kit.pool import SessionPool
-from zkkit.bench.peers.libraries import JavaPeer, Peer, Rounds
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.plan import LockKind, LockRow
+from zkkit.bench.peers.cells import PeerTurn
+from zkkit.bench.peers.libraries import JavaPeer, Rounds
+from zkkit.bench.peers.measuring import PeerBench
 from zkkit.bench.peers.rounds import RoundsPlan
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.plan import LockKind, PlannedCell, SpeedPlan, SpeedRow
 from zkkit.check.overlap import HoldInterval, overlaps
-from zkkit.errors import ZkkitError
-from zkkit.hosts import parse_hosts
 from zkkit.steps import Exists, Script, Sync
 
 _LEAD = (0.05, 0.002)  # seconds to start all threads: for all, and for each session
 _SETTLING = 0.01  # seconds for each session, in the first cell of a row
 _LONGER = 1.5  # than what the slowest peer took to settle in the warm-up; all cells get that
 _LEAST = 0.5  # of a cell's time must be left when it has settled
-_PATIENCE = 60.0  # seconds for a peer to come to the end of a cell whose time is over
 _WARM_UP = 2  # how much longer than a cell each peer runs each row before anything counts
 _COMPILED = 10_000  # acquisitions of a JVM before anything counts, alone and again under contention
 
 
-def measure(
-    plan: SpeedPlan,
-    hosts: str,
-    peers: Sequence[Peer],
-    *,
-    pids: Mapping[str, int],
-    compiled: int = _COMPILED,
-    on_cell: Callable[[Cell], object] = lambda cell: None,
-) -> Speeds:
-    """Measure all cells. One that fails stops it: then the verdict is unknown at best. Raises
-    ConnectFailed if the servers give no session.
-
-    `compiled`: how often a peer in Java has acquired uncontended, and under contention, before that
-    is measured. Its compiler optimises what has run some thousand times; the other peers have none.
-    """
-    speeds = Speeds(plan)
-    by_name = {peer.name: peer for peer in peers}
-    with SessionPool(hosts, 0) as pool:
-        bench = _Bench(pool, by_name, pids, len(parse_hosts(hosts).servers))
-        try:
-            for rows in (plan.uncontended, plan.contended):
-                bench.open(rows)
-                bench.warm_up(rows, plan, compiled, speeds.warmed)
-                for planned in plan.cells(rows):
-                    speeds.cells.append(bench.cell(planned, plan.seconds))
-                    on_cell(speeds.cells[-1])
-        except ZkkitError as error:
-            speeds.stopped = f"the measuring was stopped: {error}"
-    speeds.versions = {peer.name: peer.version for peer in peers}
-    return speeds
-
-
 @dataclass
-class _Bench:
+class LockBench(PeerBench[LockSpeeds, LockRow, LockCell]):
     """Peers, servers, and paths to contend for."""
 
-    pool: SessionPool
-    peers: Mapping[str, Peer]
     pids: Mapping[str, int]
-    members: int
-    paths: int = 0
+    """The servers whose CPU time counts."""
+    compiled: int = _COMPILED
+    """How often a peer in Java has acquired uncontended, and under contention, before that is
+    measured. Its compiler optimises what has run some thousand times; the other peers have none."""
     settling: dict[str, float] = field(default_factory=dict)
 
-    def open(self, rows: Sequence[SpeedRow]) -> None:
-        """Have the sessions that these rows want; at least one at each server."""
-        most = max((row.sessions for row in rows), default=0)
-        for peer in self.peers.values():
-            peer.open(max(most, self.members), _PATIENCE)
+    def parts(self) -> Sequence[Sequence[LockRow]]:
+        plan = self.speeds.plan
+        return plan.uncontended, plan.contended
 
-    def warm_up(
-        self, rows: Sequence[SpeedRow], plan: SpeedPlan, compiled: int, warmed: dict[str, int]
-    ) -> None:
+    def warm_up(self, rows: Sequence[LockRow]) -> None:
         """Run all peers at all rows; so it is known also how long a row takes to settle. A JVM goes
-        on until all it runs is compiled. Adds to `warmed` how often each peer has acquired."""
+        on until all it runs is compiled."""
+        plan, warmed = self.plan, self.speeds.warmed
         done = dict.fromkeys(plan.peers, 0)
         seconds = plan.seconds * _WARM_UP
         for row in rows:
-            cells = [self.cell(PlannedCell(row, p, 0), seconds) for p in plan.peers_at(row)]
+            cells = [self._cell(PeerTurn(row, p, 0), seconds) for p in plan.peers_at(row)]
             self.settling[row.name] = _LONGER * max(cell.settled for cell in cells)
             for cell in cells:
-                done[cell.planned.peer] += cell.acquisitions
+                done[cell.turn.peer] += cell.acquisitions
         again = cycle(rows)
-        for name in plan.peers:
-            while rows and isinstance(self.peers[name], JavaPeer) and done[name] < compiled:
-                planned = PlannedCell(next(again), name, 0)
-                done[name] += self.cell(planned, seconds).acquisitions
-            warmed[name] = warmed.get(name, 0) + done[name]
+        for peer in self.peers:
+            while rows and isinstance(peer, JavaPeer) and done[peer.name] < self.compiled:
+                turn = PeerTurn(next(again), peer.name, 0)
+                done[peer.name] += self._cell(turn, seconds).acquisitions
+            warmed[peer.name] = warmed.get(peer.name, 0) + done[peer.name]
 
-    def cell(self, planned: PlannedCell, seconds: float) -> Cell:
-        """Measure one cell."""
-        row, peer = planned.row, self.peers[planned.peer]
+    def cell(self, turn: PeerTurn[LockRow]) -> LockCell:
+        return self._cell(turn, self.plan.seconds)
+
+    def _cell(self, turn: PeerTurn[LockRow], seconds: float) -> LockCell:
+        row, peer = turn.row, self.peer(turn)
         path, holds_in = self._place(row.kind, peer.name)
         pids = {**self.pids, peer.name: peer.pid}
         before = cpu_used(pids)
         plan = self._plan(row, seconds)
-        patience = (plan.until_ns - time.monotonic_ns()) / 1e9 + _PATIENCE
-        told = peer.contend(row.kind.name, path, self._who(planned), plan, patience)
-        rounds = told.rounds
+        patience = (plan.until_ns - time.monotonic_ns()) / 1e9 + self.patience
+        contended = peer.contend(row.kind.name, path, turn.who(self.members), plan, patience)
+        rounds = contended.rounds
         ended_ns = time.monotonic_ns()
         cpu = cpu_between(before, cpu_used(pids)).servers
         client_cpu = cpu.pop(peer.name, None)
         settled_ns = max(mine[0].acquired_ns if mine else ended_ns for mine in rounds)
         rate, unsettled = _rate(rounds, settled_ns, plan.until_ns, least=seconds * _LEAST)
         all_rounds = [each for mine in rounds for each in mine]
-        acquisitions = len(all_rounds)
         created, left = self.pool.gate.run(_count(holds_in))
-        return Cell(
-            planned,
-            acquisitions,
+        return LockCell(
+            turn,
             rate,
-            (settled_ns - plan.start_ns) / 1e9,
             (ended_ns - plan.start_ns) / 1e9,
             client_cpu,
+            len(all_rounds),
+            (settled_ns - plan.start_ns) / 1e9,
             cpu,
             longest_acquire=max((r.acquired_ns - r.asked_ns for r in all_rounds), default=0) / 1e9,
             longest_release=max((r.done_ns - r.released_ns for r in all_rounds), default=0) / 1e9,
-            overlap=_overlap(rounds, path),
-            void=unsettled or _disagreement(acquisitions, created, left),
-            thread_cpu=told.thread_cpu,
+            broken=_overlap(rounds, path),
+            void=unsettled or _disagreement(len(all_rounds), created, left),
+            thread_cpu=contended.thread_cpu,
         )
 
     def _place(self, kind: LockKind, peer: str) -> tuple[str, str]:
         """A fresh node for a lock, and the one below which each acquisition creates one."""
-        self.paths += 1
-        nodes = kind.nodes(f"{self.pool.root}/{self.paths}", peer)
-        for node in nodes:
+        nodes = kind.nodes(self.fresh_node(), peer)
+        for node in nodes[1:]:
             self.pool.gate.create(node)
         return nodes[0], nodes[-1]
 
-    def _plan(self, row: SpeedRow, seconds: float) -> RoundsPlan:
+    def _plan(self, row: LockRow, seconds: float) -> RoundsPlan:
         """When to begin and when to end: soon, and so many seconds after it has settled."""
         settling = self.settling.get(row.name, _SETTLING * row.sessions)
         start = time.monotonic_ns() + int((_LEAD[0] + _LEAD[1] * row.sessions) * 1e9)
         return RoundsPlan(start, until_ns=start + int((seconds + settling) * 1e9))
-
-    def _who(self, planned: PlannedCell) -> Sequence[int]:
-        """Alone it is at one server after the other: clients of the leader are served faster."""
-        if planned.row.sessions == 1:
-            return [planned.repeat % self.members]
-        return range(planned.row.sessions)
 
 
 def _rate(rounds: Rounds, settled_ns: int, until_ns: int, *, least: float) -> tuple[float, str]:

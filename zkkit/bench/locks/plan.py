@@ -1,14 +1,15 @@
 """What is compared: kinds of locks, each with the class of every peer, and the plan of the cells.
 
-A cell is one peer at one row for some seconds. The peers take turns as `peers.comparison` says.
+A cell is one peer at one row for some seconds. The peers take turns as `peers.cells` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from zkkit.bench.peers.comparison import ASYNCIO, CURATOR, KAZOO, ZKKIT, in_turn
+from zkkit.bench.peers.cells import ASYNCIO, CURATOR, KAZOO, ZKKIT, ComparisonPlan
 
 LEASES = 3
 """How many leases a semaphore has."""
@@ -70,11 +71,13 @@ KINDS: dict[str, LockKind] = {
 
 
 @dataclass(frozen=True)
-class SpeedRow:
+class LockRow:
     """One line of the comparison: so many sessions want one path."""
 
     kind: LockKind
     sessions: int
+    unit: ClassVar[str] = "/s"
+    is_rate: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -82,18 +85,9 @@ class SpeedRow:
 
 
 @dataclass(frozen=True)
-class PlannedCell:
-    """One cell to be measured."""
-
-    row: SpeedRow
-    peer: str
-    repeat: int
-
-
-@dataclass(frozen=True)
-class SpeedPlan:
-    """What to measure. The seed decides in which order the peers' orders come. Raises ValueError if
-    that is nothing: no repeat, no time, or sessions that do not contend."""
+class LocksPlan(ComparisonPlan[LockRow]):
+    """What to measure. Raises ValueError if that is nothing: no repeat, no time, or sessions that
+    do not contend."""
 
     peers: tuple[str, ...]
     sessions: tuple[int, ...]
@@ -109,26 +103,17 @@ class SpeedPlan:
             raise ValueError("fewer than two sessions do not contend")
 
     @property
-    def uncontended(self) -> tuple[SpeedRow, ...]:
-        return tuple(SpeedRow(kind, 1) for kind in KINDS.values())
+    def uncontended(self) -> tuple[LockRow, ...]:
+        return tuple(LockRow(kind, 1) for kind in KINDS.values())
 
     @property
-    def contended(self) -> tuple[SpeedRow, ...]:
-        return tuple(SpeedRow(MUTEX, sessions) for sessions in self.sessions)
+    def contended(self) -> tuple[LockRow, ...]:
+        return tuple(LockRow(MUTEX, sessions) for sessions in self.sessions)
 
     @property
-    def rows(self) -> tuple[SpeedRow, ...]:
+    def rows(self) -> tuple[LockRow, ...]:
         return self.uncontended + self.contended
 
-    def cells(self, rows: tuple[SpeedRow, ...]) -> Iterator[PlannedCell]:
-        """All cells of these rows, in their order."""
-        for row, peer, repeat in in_turn(rows, self.peers, self.repeats, self.seed):
-            if peer in self.peers_at(row):
-                yield PlannedCell(row, peer, repeat)
-
-    def peers_at(self, row: SpeedRow) -> tuple[str, ...]:
-        """Those that are measured at this row: on asyncio it is only the mutex."""
+    def peers_at(self, row: LockRow) -> tuple[str, ...]:
+        """The peers that are measured at this row: on asyncio it is only the mutex."""
         return tuple(name for name in self.peers if name != ASYNCIO or name in row.kind.classes)
-
-    def __len__(self) -> int:
-        return sum(len(self.peers_at(row)) for row in self.rows) * self.repeats

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zkkit.bench.kit.tables import FigureTable
+from zkkit.bench.locks.figures import LockFigure, LocksResults, PeerFigure
+from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.peers.cells import ASYNCIO, OURS, ZKKIT
 from zkkit.bench.peers.comparison import (
-    ASYNCIO,
-    OURS,
-    ZKKIT,
+    ComparedRatios,
+    ComparisonWords,
     conditions_of,
-    saturated_note,
+    in_microseconds,
+    speed_table,
     times_as,
-    told_ratio,
 )
 from zkkit.bench.peers.layers import LAYERS
-from zkkit.bench.speed.figures import PeerFigure, SpeedFigure, SpeedResults
-from zkkit.bench.speed.layers import LayerShares
 from zkkit.show.wording import many
 
 LEGEND = (
@@ -42,7 +42,7 @@ _SHOWN = 0.5  # microseconds; a thread that used less is not worth a number
 _STALL = 1.0  # seconds that no acquire of a session alone takes while all is well
 
 
-def title(results: SpeedResults) -> str:
+def title(results: LocksResults) -> str:
     """The finding, in one line: the mutex, where most sessions contend."""
     mutexes = _mutexes(results, ZKKIT)
     if not mutexes or not mutexes[-1].ratios:
@@ -54,16 +54,24 @@ def title(results: SpeedResults) -> str:
     return f"{where} zkkit acquires {ratios}"
 
 
-def _mutexes(results: SpeedResults, subject: str) -> list[SpeedFigure]:
+def _mutexes(results: LocksResults, subject: str) -> list[LockFigure]:
     return [f for f in results.figures if f.kind == "mutex" and f.subject == subject]
 
 
-def alt_texts(results: SpeedResults) -> dict[str, str]:
-    """What the pictures show, for those who do not see them."""
-    return {"ratios.png": _ratios_in_words(results), "layers.png": _layers_in_words(results)}
+def in_words(results: LocksResults) -> ComparisonWords:
+    """All that is said about the results."""
+    rows = [(row_name(figure), figure.ratios) for figure in results.figures]
+    ratios = ComparedRatios(rows, "zkkit's rate over the other's")
+    alt_texts = {"layers.png": _layers_in_words(results)} if results.layers else {}
+    warmed = ", ".join(f"{name} {number:,}" for name, number in results.warmed.items())
+    conditions = {
+        "warm-up": f"acquisitions before anything counts: {warmed}",
+        **conditions_of(results, ", nothing done while holding"),
+    }
+    return ComparisonWords(title(results), ratios, tuple(_tables(results)), conditions, alt_texts)
 
 
-def _layers_in_words(results: SpeedResults) -> str:
+def _layers_in_words(results: LocksResults) -> str:
     parts = [
         f"{layers_name(one)}: "
         + ", ".join(f"{layer} {share:.0%}" for layer, share in one.shares().items())
@@ -72,20 +80,26 @@ def _layers_in_words(results: SpeedResults) -> str:
     return f"{layers_title(results)}. Shares of CPU time by layer; {'; '.join(parts)}."
 
 
-def _ratios_in_words(results: SpeedResults) -> str:
-    parts = [f"{title(results)}. zkkit's rate over the other's, with an interval;"]
-    for figure in results.figures:
-        ratios = ", ".join(f"{n} {told_ratio(r)}" for n, r in figure.ratios.items())
-        parts.append(f"{row_name(figure)}: {ratios};")
-    return " ".join(parts).rstrip(";") + "."
-
-
 # --- tables -----------------------------------------------------------------------------
 
 
-def tables(results: SpeedResults) -> Iterator[FigureTable]:
-    """All tables."""
-    yield _speed(results)
+def _tables(results: LocksResults) -> Iterator[FigureTable]:
+    others = [peer for peer in results.plan.peers if peer not in OURS]
+    speed = speed_table(
+        "lock",
+        [f"{peer} /s" for peer in (ZKKIT, *others)],
+        {peer: f"zkkit : {peer}" for peer in others},
+        [
+            (
+                row_name(figure),
+                [_rate(figure.peers[peer]) for peer in (figure.subject, *others)],
+                figure.ratios,
+            )
+            for figure in results.figures
+        ],
+        LEGEND,
+    )
+    yield speed._replace(notes=[*speed.notes, *_stalls(results)])
     yield _cpu(results)
     if any(peer.thread_us for f in results.figures for peer in f.peers.values()):
         yield _threads(results)
@@ -93,35 +107,18 @@ def tables(results: SpeedResults) -> Iterator[FigureTable]:
         yield _layers(results)
 
 
-def _speed(results: SpeedResults) -> FigureTable:
-    others = [peer for peer in results.plan.peers if peer not in OURS]
-    head = ("lock", *(f"{p} /s" for p in (ZKKIT, *others)), *(f"zkkit : {p}" for p in others))
-    rows = [
-        (
-            row_name(figure),
-            *(_rate(figure.peers[peer]) for peer in (figure.subject, *others)),
-            *(told_ratio(figure.ratios.get(peer)) for peer in others),
-        )
-        for figure in results.figures
-    ]
-    notes = list(LEGEND)
-    if any(peer.saturated for f in results.figures for peer in f.peers.values()):
-        notes.append(saturated_note("lock"))
-    return FigureTable("Speed", head, rows, [*notes, *_stalls(results)])
-
-
-def _stalls(results: SpeedResults) -> Iterator[str]:
+def _stalls(results: LocksResults) -> Iterator[str]:
     """Where a session alone stood still: the rate of that one cell tells nothing."""
     for run in results.runs:
-        longest, planned = max(run.longest_acquire, run.longest_release), run.planned
-        if planned.row.sessions == 1 and longest > _STALL:
+        longest, turn = max(run.longest_acquire, run.longest_release), run.turn
+        if turn.row.sessions == 1 and longest > _STALL:
             yield (
-                f"{planned.peer} stood still for {longest:.1f} s at {planned.row.kind.name}, "
-                f"repeat {planned.repeat + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md."
+                f"{turn.peer} stood still for {longest:.1f} s at {turn.row.kind.name}, "
+                f"repeat {turn.repeat + 1}: see ZOOKEEPER-4537 in docs/bench-locks.md."
             )
 
 
-def _cpu(results: SpeedResults) -> FigureTable:
+def _cpu(results: LocksResults) -> FigureTable:
     servers = sorted(
         {name for f in results.figures for p in f.peers.values() for name in p.server_us}
     )
@@ -129,8 +126,8 @@ def _cpu(results: SpeedResults) -> FigureTable:
     rows = [
         (
             f"{row_name(figure)}{'' if name == ASYNCIO else f', {name}'}",
-            _us(peer.client_us),
-            *(_us(peer.server_us[server]) for server in servers),
+            in_microseconds(peer.client_us),
+            *(in_microseconds(peer.server_us[server]) for server in servers),
             _share(peer.client_share),
             _share(peer.machine_share),
         )
@@ -141,7 +138,7 @@ def _cpu(results: SpeedResults) -> FigureTable:
     return FigureTable("CPU", head, rows, CPU_LEGEND)
 
 
-def _threads(results: SpeedResults) -> FigureTable:
+def _threads(results: LocksResults) -> FigureTable:
     """The threads at work on a mutex: with one session, and with a middling number of them."""
     mutexes = _mutexes(results, ZKKIT)
     shown = [one.sessions for one in (mutexes[0], *mutexes[1:][len(mutexes[1:]) // 2 :][:1])]
@@ -166,7 +163,7 @@ def _threads(results: SpeedResults) -> FigureTable:
 # --- layers -----------------------------------------------------------------------------
 
 
-def layers_title(results: SpeedResults) -> str:
+def layers_title(results: LocksResults) -> str:
     """The finding: which layer has most of zkkit's CPU time where most sessions contend."""
     most = max(results.layers, key=lambda one: one.sessions)
     layer, share = max(most.shares().items(), key=lambda one: one[1])
@@ -178,14 +175,14 @@ def layers_name(one: LayerShares) -> str:
     return f"{one.peer}, {many(one.sessions, 'session')}"
 
 
-def _layers(results: SpeedResults) -> FigureTable:
+def _layers(results: LocksResults) -> FigureTable:
     """The layers at work on a mutex, measured in runs of their own."""
     rows = [(layer, *(_layer(results, one, layer) for one in results.layers)) for layer in LAYERS]
     head = ("layer", *map(layers_name, results.layers))
     return FigureTable("Where the time goes, by layer of zkkit", head, rows, LAYERS_LEGEND)
 
 
-def _layer(results: SpeedResults, one: LayerShares, layer: str) -> str:
+def _layer(results: LocksResults, one: LayerShares, layer: str) -> str:
     share = one.shares().get(layer, 0.0)
     used = [
         figure.peers[one.peer].client_us
@@ -200,10 +197,6 @@ def _part(kind: str, peer: PeerFigure) -> str:
     return f"{used:,.0f} ({used / total:.0%})" if used >= _SHOWN else "-"
 
 
-def _us(microseconds: float | None) -> str:
-    return "?" if microseconds is None else f"{microseconds:,.0f}"
-
-
 def _share(part: float | None) -> str:
     return "?" if part is None else f"{part:.0%}"
 
@@ -212,27 +205,12 @@ def _rate(peer: PeerFigure) -> str:
     return f"{peer.rate.median:,.0f}{'*' if peer.saturated else ''}"
 
 
-def _sessions(one: SpeedFigure) -> str:
+def _sessions(one: LockFigure) -> str:
     return many(one.sessions, "session")
 
 
-def row_name(figure: SpeedFigure) -> str:
+def row_name(figure: LockFigure) -> str:
     """One line of the comparison, for people."""
     alone = figure.sessions == 1
     kind = figure.kind if figure.subject == ZKKIT else f"{figure.kind} on asyncio"
     return f"{kind}, {'uncontended' if alone else _sessions(figure)}"
-
-
-def conditions(results: SpeedResults) -> dict[str, str]:
-    """What the figures were measured on, and how."""
-    ratios = [ratio for figure in results.figures for ratio in figure.ratios.values()]
-    warmed = ", ".join(f"{name} {number:,}" for name, number in results.warmed.items())
-    measured_on = conditions_of(
-        results.head,
-        results.plan,
-        results.versions,
-        results.peer_flags,
-        ratios,
-        more=", nothing done while holding",
-    )
-    return {"warm-up": f"acquisitions before anything counts: {warmed}", **measured_on}

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from zkkit.bench.kit.results import Results
 from zkkit.bench.kit.statistics import Interval, Spread, spread_of
-from zkkit.bench.peers.comparison import OURS, ZKKIT, ratios_of
-from zkkit.bench.speed.judge import Cell, Speeds
-from zkkit.bench.speed.layers import LayerShares
-from zkkit.bench.speed.plan import SpeedPlan
+from zkkit.bench.locks.judge import LockCell, LockSpeeds
+from zkkit.bench.locks.layers import LayerShares
+from zkkit.bench.locks.plan import LocksPlan
+from zkkit.bench.peers.cells import OURS, ZKKIT
+from zkkit.bench.peers.figures import ComparisonResults, measured_rows
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PeerFigure:
 
 
 @dataclass(frozen=True)
-class SpeedFigure:
+class LockFigure:
     """One row: what each peer did, and how zkkit compares with each of the others. What zkkit did
     on asyncio is a row of its own, beside the same cells of the others."""
 
@@ -48,50 +48,41 @@ class SpeedFigure:
     """Which of zkkit's peers it is about: on threads, or on asyncio."""
 
 
-@dataclass(frozen=True)
-class SpeedResults(Results):
+@dataclass(frozen=True, kw_only=True)
+class LocksResults(ComparisonResults):
     """What results.json says about the speed of locks."""
 
     experiment: ClassVar[str] = "locks"
-    plan: SpeedPlan
-    versions: Mapping[str, str]
-    peer_flags: tuple[str, ...]
-    left_out: str
-    figures: tuple[SpeedFigure, ...]
-    runs: tuple[Cell, ...]
+    plan: LocksPlan
+    figures: tuple[LockFigure, ...]
+    runs: tuple[LockCell, ...]
     warmed: Mapping[str, int] = field(default_factory=dict)
     """Acquisitions of each peer before anything counted."""
     layers: tuple[LayerShares, ...] = ()
     """Where zkkit's CPU time goes."""
 
 
-def figures(speeds: Speeds) -> tuple[SpeedFigure, ...]:
-    """One for each row that all peers were measured at."""
+def figures(speeds: LockSpeeds) -> tuple[LockFigure, ...]:
+    """One for each row that all peers were measured at, and of zkkit's peers one each."""
     found = []
-    for row in speeds.plan.rows:
-        cells = [c for c in speeds.cells if c.planned.row == row and not c.void]
-        there = speeds.plan.peers_at(row)
-        mine = {name: [c for c in cells if c.planned.peer == name] for name in there}
-        if not all(mine.values()):
-            continue
-        rates = {name: _rates(measured) for name, measured in mine.items()}
-        others = [name for name in there if name not in OURS]
+    for one in measured_rows(speeds):
+        others = [name for name in one.cells if name not in OURS]
         found += [
-            SpeedFigure(
-                kind=row.kind.name,
-                sessions=row.sessions,
-                classes=row.kind.classes,
-                peers={name: _peer(mine[name]) for name in (subject, *others)},
-                ratios=ratios_of(rates, subject, others),
+            LockFigure(
+                kind=one.row.kind.name,
+                sessions=one.row.sessions,
+                classes=one.row.kind.classes,
+                peers={name: _peer(one.cells[name]) for name in (subject, *others)},
+                ratios=one.ratios(subject, others),
                 subject=subject,
             )
             for subject in OURS
-            if subject in mine
+            if subject in one.cells
         ]
     return tuple(found)
 
 
-def _peer(cells: Sequence[Cell]) -> PeerFigure:
+def _peer(cells: Sequence[LockCell]) -> PeerFigure:
     """CPU over all cells together: its clock ticks too seldom for one of them."""
     acquisitions = sum(cell.acquisitions for cell in cells)
     seconds = sum(cell.seconds for cell in cells)
@@ -104,7 +95,7 @@ def _peer(cells: Sequence[Cell]) -> PeerFigure:
     busy = (client + sum(servers.values())) / seconds if client and servers else None
     return PeerFigure(
         cells=len(cells),
-        rate=spread_of(cell.rate for cell in cells),
+        rate=spread_of(cell.value for cell in cells),
         acquisitions=acquisitions,
         client_us=client and client / acquisitions * 1e6,
         client_share=client and client / seconds,
@@ -113,8 +104,3 @@ def _peer(cells: Sequence[Cell]) -> PeerFigure:
         machine_share=busy and busy / (os.cpu_count() or 1),
         saturated=sum(cell.saturated for cell in cells),
     )
-
-
-def _rates(cells: Sequence[Cell]) -> dict[int, float]:
-    """The rate of each repeat."""
-    return {cell.planned.repeat: cell.rate for cell in cells}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from zkkit.bench.locks.plan import LEASES
 from zkkit.bench.peers.curator import JavaActor
 from zkkit.bench.peers.libraries import Races
-from zkkit.bench.speed.plan import LEASES
 
 RACES: Races = {
     "mutex": JavaActor.mutex,

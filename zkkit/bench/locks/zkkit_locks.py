@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import zkkit
-from zkkit.bench.speed.plan import LEASES
+from zkkit.bench.locks.plan import LEASES
 from zkkit.session.options import BUSY_TIMEOUT
 
 VERSION = zkkit.__version__

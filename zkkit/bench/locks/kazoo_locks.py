@@ -6,8 +6,8 @@ from functools import partial
 
 from kazoo.recipe.lock import Lock, ReadLock, Semaphore, WriteLock
 
+from zkkit.bench.locks.plan import LEASES
 from zkkit.bench.peers.kazoo_sessions import VERSION, close, connect
-from zkkit.bench.speed.plan import LEASES
 
 __all__ = ["RACES", "VERSION", "close", "connect"]
 

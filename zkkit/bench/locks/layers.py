@@ -58,6 +58,6 @@ def _run(pool: SessionPool, peer: PythonPeer, sessions: int, seconds: float) -> 
         for length in (seconds * _WARM_UP, seconds):
             start = time.monotonic_ns() + int(_LEAD * 1e9)
             plan = RoundsPlan(start, until_ns=start + int(length * 1e9))
-            told = peer.contend("mutex", path, range(sessions), plan, length + _PATIENCE)
-    acquisitions = sum(len(mine) for mine in told.rounds)
-    return LayerShares(peer.name, sessions, acquisitions, told.layer_cpu)
+            contended = peer.contend("mutex", path, range(sessions), plan, length + _PATIENCE)
+    acquisitions = sum(len(mine) for mine in contended.rounds)
+    return LayerShares(peer.name, sessions, acquisitions, contended.layer_cpu)

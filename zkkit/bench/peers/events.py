@@ -24,19 +24,19 @@ class ToldLog:
         self._more = threading.Condition()
         self._told: list[ToldEvent] = []
 
-    def add(self, told: ToldEvent) -> None:
-        """Tell something."""
+    def add(self, event: ToldEvent) -> None:
+        """Add something that was told."""
         with self._more:
-            self._told.append(told)
+            self._told.append(event)
             self._more.notify_all()
 
     def all(self, *events: str) -> list[ToldEvent]:
         """What was told so far; only these events, if some are named."""
         with self._more:
-            return [told for told in self._told if not events or told.event in events]
+            return [one for one in self._told if not events or one.event in events]
 
     def wait(self, number: int, patience: float, *events: str) -> list[ToldEvent]:
-        """The same, once it is so many or the patience is over."""
+        """What `all` gives, once it is so many events or the patience is over."""
         with self._more:
             self._more.wait_for(lambda: len(self.all(*events)) >= number, patience)
             return self.all(*events)
