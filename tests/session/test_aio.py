@@ -425,6 +425,24 @@ def test_a_session_that_was_not_entered(zk_hosts: str) -> None:
         connecting.no_such_thing
 
 
+def test_whatever_a_session_has_one_that_was_not_entered_has_not(
+    in_session: InSession, zk_hosts: str
+) -> None:
+    """None of its names ends in an AttributeError: methods, properties, and what each session has
+    of its own."""
+
+    async def names_of(session: zkkit.aio.AioSession) -> None:
+        names.extend(name for name in dir(session) if not name.startswith("_"))
+
+    names: list[str] = []
+    in_session(names_of)
+    assert {"get", "state", "hooks", "kazoo", "retry", "node_data", "session"} <= set(names)
+    connecting: Any = zkkit.aio.connect(zk_hosts)
+    for name in names:
+        with pytest.raises(NotASession, match="not opened yet"):
+            getattr(connecting, name)
+
+
 def test_close_does_not_wait_for_a_busy_executor(zk_hosts: str) -> None:
     """The loop's default executor is the user's: closing needs no place in it."""
 

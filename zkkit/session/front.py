@@ -60,6 +60,11 @@ def take_late(run: Run, timeout: float | None, otherwise: Any) -> Any:
 class Front(Operations[S], AnySession):
     """A session as its user sees it, except for the waiting."""
 
+    hooks: Hooks
+    """Where instruments are added."""
+    kazoo: Any
+    """The kazoo client below."""
+
     def __init__(
         self,
         options: Options,
@@ -70,11 +75,9 @@ class Front(Operations[S], AnySession):
     ) -> None:
         self.session = self  # type: ignore[assignment]  # it lives in itself: the operations
         self.hooks = Hooks()
-        """Where instruments are added."""
         self.retry = options.retry
         self.node_data = options.node_data
         self.kazoo = transport.client
-        """The kazoo client below."""
         self._options = options
         self._platform = platform
         self._pid = os.getpid()
