@@ -183,6 +183,12 @@ class ScriptMethod(Generic[P, R_co]):
         self._script = script
         self._owner = owner
 
+    @property
+    def session(self) -> AnySession:
+        """Which session runs it."""
+        session: AnySession = self._owner.session
+        return session
+
     def of(self, *args: P.args, **kwargs: P.kwargs) -> Script[R_co]:
         """The script itself, to be used inside another script."""
         return self._script.begin(self._owner, args, kwargs)
