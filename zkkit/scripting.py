@@ -27,6 +27,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Hashable
 from contextlib import suppress
+from types import GeneratorType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -324,9 +325,17 @@ def checked_timeout(timeout: Any) -> float | None:
 
 
 def as_script(body: Any) -> Script[Any]:
-    """`body` as a script, be it a script or a single step; NotAStep if it is neither."""
+    """`body` as a script, be it a script or a single step; NotAStep if it is neither, or a script
+    that has begun already."""
     if isinstance(body, Step):
         return iter(body)
+    if isinstance(body, GeneratorType):
+        if inspect.getgeneratorstate(body) != inspect.GEN_CREATED:
+            raise NotAStep(
+                f"{body!r} has begun already: a script runs once",
+                hint="call the generator function again: that gives another one",
+            )
+        return body
     if isinstance(body, Generator):
         return body
     raise NotAStep(
