@@ -26,6 +26,7 @@ from zkkit.errors import (
     TimedOut,
     WrongWith,
 )
+from zkkit.record import Recorder
 from zkkit.steps import (
     Actor,
     Call,
@@ -35,6 +36,7 @@ from zkkit.steps import (
     Fire,
     FireKind,
     Get,
+    Guid,
     Mode,
     Script,
     Stop,
@@ -487,3 +489,39 @@ def test_async_with_on_a_blocking_session(zk_hosts: str, no_thread_left: Any) ->
 
     with no_thread_left():
         asyncio.run(main())
+
+
+USES: dict[str, Callable[[Any, str], object]] = {
+    "a hold": lambda session, path: zkkit.ReentrantLock(session, path).acquire(),
+    "an operation": lambda session, path: session.exists(path),
+    "a script": lambda session, path: session.run(Guid()),
+    "background": lambda session, path: session.spawn(iter(Wait())),
+    "a cache": lambda session, path: zkkit.Cache(session, path).start(),
+    "a watch": lambda session, path: zkkit.DataWatch(session, path)(print),
+    "an instrument": lambda session, path: session.hooks.add(Recorder()),
+    "kazoo": lambda session, path: session.kazoo.add_listener(print),
+}
+
+
+@pytest.mark.parametrize("namespace", [None, "app"])
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_async_with_on_a_blocking_session_in_use(
+    zk_hosts: str, zk_path: str, use: Callable[[Any, str], object], namespace: str | None
+) -> None:
+    """It is somebody's: it stays as it is, with all that is held in it. A namespace, which connect
+    makes, is no use of it."""
+
+    async def misused(session: Any) -> None:
+        with pytest.raises(WrongWith):
+            async with session:
+                raise AssertionError("inside")
+
+    with zkkit.connect(zk_hosts, timeout=5.0, namespace=namespace) as session:
+        used = use(session, zk_path)
+        asyncio.run(misused(session))
+        assert session.state == "connected" and session.exists("/") is not None
+        if isinstance(used, zkkit.Hold):
+            assert used.valid and used.check()
+    with zkkit.connect(zk_hosts, timeout=5.0, namespace=namespace) as session:
+        asyncio.run(misused(session))
+        assert session.state == "closed"

@@ -115,6 +115,26 @@ def test_impossible_timeouts(zk_hosts: str, name: str, seconds: Any) -> None:
         zkkit.connect(zk_hosts, **{name: seconds}).close()
 
 
+@pytest.mark.parametrize("options", [{"timeout": 0.0005}, {"timeout": 0.00099}, {"tick": 0.0005}])
+def test_less_than_a_millisecond(nobody: str, options: dict[str, float]) -> None:
+    """Servers count in milliseconds: to them it is nothing. They see no `connect_timeout`."""
+    (name,) = options
+    with pytest.raises(ValueError, match=rf"^{name} .* a millisecond \(0\.001\)"):
+        zkkit.connect(nobody, **options)  # type: ignore[arg-type]
+    with pytest.raises(ConnectFailed, match=r"connect_timeout=0\.0005 s"):
+        zkkit.connect(nobody, connect_timeout=0.0005, timeout=0.002, tick=0.001)
+
+
+@pytest.mark.parametrize("timeout", [0.002, 0.999, 1.0, 10.0])
+def test_what_is_said_of_the_session_timeout(nobody: str, timeout: float) -> None:
+    """An answer is awaited for as long as a session may be silent: where that is little, it does
+    play a part."""
+    with pytest.raises(ConnectFailed) as caught:
+        zkkit.connect(nobody, timeout=timeout, connect_timeout=0.01)
+    assert (f"timeout={timeout:g} s at most" in caught.value.hint) == (timeout < 1.0)
+    assert ("plays no part" in caught.value.hint) == (timeout >= 1.0)
+
+
 def test_timeout_that_the_protocol_cannot_say(zk_hosts: str) -> None:
     """It counts milliseconds in 32 bits; the error speaks of that, and not of credentials."""
     with pytest.raises(ValueError, match=r"^timeout must be at most 2147483 s"):
