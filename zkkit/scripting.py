@@ -40,7 +40,7 @@ from typing import (
 )
 
 from . import paths
-from .errors import NotASession, NotAStep, SessionClosed, TimedOut, WrongWith
+from .errors import ForkedSession, NotASession, NotAStep, SessionClosed, TimedOut, WrongWith
 from .retry import RetryPolicy
 from .steps import Script, Step, Within
 
@@ -258,16 +258,16 @@ class script(Generic[P, R_co]):
 
 class closing_script(script[P, None]):
     """A script that ends something which ends with its session as well: if that is closed, there is
-    nothing left to do."""
+    nothing left to do. Nor is there in a forked child: what it has is a copy."""
 
     def run(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(owner.session, Awaiting):
             return self._run_awaited(owner, args, kwargs)
-        with suppress(SessionClosed):
+        with suppress(SessionClosed, ForkedSession):
             super().run(owner, args, kwargs)
 
     async def _run_awaited(self, *called: Any) -> None:
-        with suppress(SessionClosed):
+        with suppress(SessionClosed, ForkedSession):
             await super().run(*called)
 
 

@@ -226,6 +226,8 @@ def test_members_of_a_multi_lock(locks):
         (lambda: TreeCache(SESSION, "/c", selector=AwaitedSelector()), r"^accepts\(\) of selector"),
         (lambda: Cache(SESSION, "/c", storage=AwaitedStorage()), r"^put\(\) of storage must be a"),
         (lambda: ReentrantLock(SESSION, "/l", rule=awaited), "a rule must be a plain function"),
+        (lambda: Cache(SESSION, "/c").get(5), "path must be text, or None .* not 5"),
+        (lambda: Cache(SESSION, "/c").children(b"/c"), "path must be text, or None .* not b'/c'"),
         (lambda: CacheListener(after_initialized=5), "after_initialized must be True or False"),
         (lambda: Cache(AIO, "/c").add_listener(Lock(AIO, "/l").release), "nobody would await it"),
         (

@@ -34,9 +34,7 @@ def test_a_script_runs_once() -> None:
         next(ended), ended.send("a"), ended.send("b")
     closed.close()
     for used in (begun, ended, closed):
-        with pytest.raises(
-            NotAStep, match=r"some_script.* has begun already[^\n]*\n.*again"
-        ):
+        with pytest.raises(NotAStep, match=r"some_script.* has begun already[^\n]*\n.*again"):
             as_script(used)
 
 

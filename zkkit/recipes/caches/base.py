@@ -69,12 +69,18 @@ class CacheBase(LongLived[S, CacheEvent]):
     # --- the content ----------------------------------------------------------------------
 
     def get(self, path: str | None = None) -> CachedNode | None:
-        """The node with this path (the cache's own if none is given), or None."""
-        return self._content.get(self.path if path is None else path)
+        """The node with this path (the cache's own if none is given), or None. Raises ValueError if
+        it is no text."""
+        return self._content.get(self._asked(path))
 
     def children(self, path: str | None = None) -> Mapping[str, CachedNode]:
-        """The nodes just below this path, by name."""
-        return self._content.children(self.path if path is None else path)
+        """The nodes just below this path, by name. Raises as `get`."""
+        return self._content.children(self._asked(path))
+
+    def _asked(self, path: str | None) -> str:
+        if not isinstance(path, str | None):
+            raise ValueError(f"path must be text, or None for that of the cache, not {path!r}")
+        return self.path if path is None else path
 
     def __iter__(self) -> Iterator[CachedNode]:
         """All nodes, as they are when the loop begins, by path."""
