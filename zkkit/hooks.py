@@ -18,6 +18,7 @@ never break it.
 from __future__ import annotations
 
 import difflib
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -258,6 +259,11 @@ def _hooks_of(instrument: object) -> dict[str, Hook]:
         call = getattr(instrument, name, None)
         # A no-op from Instrument would make the runner build events for nobody.
         if callable(call) and getattr(call, "__func__", None) is not getattr(Instrument, name):
+            if inspect.iscoroutinefunction(call):
+                raise TypeError(
+                    f"{name} of {type(instrument).__qualname__} is `async def`, and nobody would "
+                    "await it: hooks are plain functions"
+                )
             found[name] = call
     if not found:
         raise TypeError(

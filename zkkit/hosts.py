@@ -19,6 +19,11 @@ DEFAULT_PORT = 2181
 
 _EXAMPLE = 'give the servers as "host:port,host:port", such as 127.0.0.1:2181,127.0.0.1:2182'
 _IN_BRACKETS = f"an IPv6 address is written in brackets: [::1]:{DEFAULT_PORT}"
+_LABELS = (
+    "a host name has at most 253 characters, in parts of 1 to 63 with a dot between two: "
+    "zk1.example"
+)
+_LONGEST = 253
 _SERVER = re.compile(
     r"(\[(?P<ipv6>[^\]]*)\]|(?P<name>[^\s:/@?#\[\]\\]+))(:(?P<port>[0-9]{1,9}))?",
 )
@@ -71,15 +76,28 @@ def parse_hosts(hosts: str) -> ConnectString:
 
 
 def _parse_server(part: str, hosts: str) -> ServerAddress:
+    hint = _EXAMPLE if part.count(":") < 2 else _IN_BRACKETS
     found = _SERVER.fullmatch(part)
     if found is not None:
         port = int(found["port"] or DEFAULT_PORT)
-        if 0 < port < 65536 and (found["name"] or _is_ipv6(found["ipv6"])):
-            return ServerAddress(found["name"] or found["ipv6"], port)
-    raise ZkkitError(
-        f"the connect string {hosts!r} has no usable server in {part!r}",
-        hint=_EXAMPLE if part.count(":") < 2 else _IN_BRACKETS,
-    )
+        host = found["name"] or found["ipv6"]
+        if 0 < port < 65536 and (found["name"] or _is_ipv6(host)):
+            if _can_be_looked_up(host):
+                return ServerAddress(host, port)
+            hint = _LABELS
+    raise ZkkitError(f"the connect string {hosts!r} has no usable server in {part!r}", hint=hint)
+
+
+def _can_be_looked_up(host: str) -> bool:
+    """Whether sockets take it: of what they cannot write they make an error of another kind than
+    of a name that has no address."""
+    try:
+        written = host.encode("idna")  # with an error where a label is empty or too long
+    except UnicodeError:
+        return False
+    name = written.removesuffix(b".")
+    fits = len(name) <= _LONGEST and all(0 < len(label) < 64 for label in name.split(b"."))
+    return fits and host.isprintable()
 
 
 def _is_ipv6(address: str) -> bool:

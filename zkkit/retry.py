@@ -1,13 +1,19 @@
 """Retry policies and the one deadline type. Pure: the runner brings clock and dice.
 
-A policy answers one question: after `attempt` failures and `elapsed` seconds, how long to wait
+A policy is made of numbers that make sense, or ValueError says which does not.
+
+It answers one question: after `attempt` failures and `elapsed` seconds, how long to wait
 before the next try, or None to give up. `chance` is a random number in [0, 1).
 """
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Protocol
+
+_LONGEST = 1_000_000_000
+"""Seconds; threads cannot wait for very much longer."""
 
 
 class RetryPolicy(Protocol):
@@ -20,9 +26,23 @@ class RetryPolicy(Protocol):
 
 def check_policy(retry: object) -> None:
     """Raise ValueError unless this is a policy: one of these, or one of the caller's own."""
-    if isinstance(retry, type) or not callable(getattr(retry, "delay", None)):
+    delay = getattr(retry, "delay", None)
+    if isinstance(retry, type) or not callable(delay) or inspect.iscoroutinefunction(delay):
         raise ValueError(
             f"retry must be a policy of zkkit.retry, such as NTimes(3, pause=0.1), not {retry!r}"
+        )
+
+
+def _check_times(times: object) -> None:
+    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+        raise ValueError(f"times must be a whole number, 0 or more, not {times!r}")
+
+
+def _check_seconds(name: str, seconds: object) -> None:
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 <= seconds <= _LONGEST:  # type: ignore[operator]  # nan is not
+        raise ValueError(
+            f"{name} must be a number of seconds from 0 to {_LONGEST:,}, not {seconds!r}"
         )
 
 
@@ -32,6 +52,10 @@ class NTimes:
 
     times: int
     pause: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_times(self.times)
+        _check_seconds("pause", self.pause)
 
     def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
         return self.pause if attempt <= self.times else None
@@ -52,6 +76,10 @@ class UntilElapsed:
     seconds: float
     pause: float
 
+    def __post_init__(self) -> None:
+        _check_seconds("seconds", self.seconds)
+        _check_seconds("pause", self.pause)
+
     def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
         return self.pause if elapsed + self.pause <= self.seconds else None
 
@@ -61,6 +89,9 @@ class Forever:
     """Never give up (Curator's RetryForever)."""
 
     pause: float
+
+    def __post_init__(self) -> None:
+        _check_seconds("pause", self.pause)
 
     def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
         return self.pause
@@ -76,6 +107,12 @@ class Exponential:
     base: float
     times: int
     longest: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_seconds("base", self.base)
+        _check_times(self.times)
+        if self.longest is not None:
+            _check_seconds("longest", self.longest)
 
     def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
         if attempt > self.times:

@@ -27,6 +27,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Hashable
 from contextlib import suppress
+from types import GeneratorType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -39,7 +40,7 @@ from typing import (
 )
 
 from . import paths
-from .errors import NotASession, NotAStep, SessionClosed, TimedOut, WrongWith
+from .errors import ForkedSession, NotASession, NotAStep, SessionClosed, TimedOut, WrongWith
 from .retry import RetryPolicy
 from .steps import Script, Step, Within
 
@@ -186,6 +187,12 @@ class ScriptMethod(Generic[P, R_co]):
         self._script = script
         self._owner = owner
 
+    @property
+    def session(self) -> AnySession:
+        """Which session runs it."""
+        session: AnySession = self._owner.session
+        return session
+
     def of(self, *args: P.args, **kwargs: P.kwargs) -> Script[R_co]:
         """The script itself, to be used inside another script."""
         return self._script.begin(self._owner, args, kwargs)
@@ -254,16 +261,16 @@ class script(Generic[P, R_co]):
 
 class closing_script(script[P, None]):
     """A script that ends something which ends with its session as well: if that is closed, there is
-    nothing left to do."""
+    nothing left to do. Nor is there in a forked child: what it has is a copy."""
 
     def run(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(owner.session, Awaiting):
             return self._run_awaited(owner, args, kwargs)
-        with suppress(SessionClosed):
+        with suppress(SessionClosed, ForkedSession):
             super().run(owner, args, kwargs)
 
     async def _run_awaited(self, *called: Any) -> None:
-        with suppress(SessionClosed):
+        with suppress(SessionClosed, ForkedSession):
             await super().run(*called)
 
 
@@ -321,9 +328,17 @@ def checked_timeout(timeout: Any) -> float | None:
 
 
 def as_script(body: Any) -> Script[Any]:
-    """`body` as a script, be it a script or a single step; NotAStep if it is neither."""
+    """`body` as a script, be it a script or a single step; NotAStep if it is neither, or a script
+    that has begun already."""
     if isinstance(body, Step):
         return iter(body)
+    if isinstance(body, GeneratorType):
+        if inspect.getgeneratorstate(body) != inspect.GEN_CREATED:
+            raise NotAStep(
+                f"{body!r} has begun already: a script runs once",
+                hint="call the generator function again: that gives another one",
+            )
+        return body
     if isinstance(body, Generator):
         return body
     raise NotAStep(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from zkkit.cli import main
+from zkkit.cli.ensemble import _report
 from zkkit.ensemble import kept
 from zkkit.ensemble.base import NodeStatus
 
@@ -71,6 +72,52 @@ def test_after_cut_leader_status_tells_of_the_election_and_heal_means_the_cut_on
     assert not any(each.cut for each in nodes())
     assert run("heal") == 0
     assert "No node was cut off" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_right_after_cut_and_heal_status_tells_of_the_election(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The one that was cut is back, and still believes that it leads, while the others elect."""
+    assert run("cut", "leader") == 0
+    assert run("heal") == 0
+    capsys.readouterr()
+    deadline = time.monotonic() + 30.0
+    while run("status") == 0 and not tells_who_leads(said := capsys.readouterr().out):
+        assert time.monotonic() < deadline, said
+    assert said.count("serves nobody") <= 1
+
+
+A, B, C = 1, 2, 3
+LEADER, FOLLOWER, NONE = "leader", "follower", None
+
+
+@pytest.mark.parametrize(
+    ("roles", "cut", "leading"),
+    [
+        ((LEADER, FOLLOWER, FOLLOWER), (), A),
+        ((FOLLOWER, LEADER, NONE), (), B),
+        ((NONE, NONE, LEADER), (), None),
+        ((NONE, NONE, NONE), (), None),
+        ((LEADER, FOLLOWER, LEADER), (), None),
+        ((NONE, FOLLOWER, LEADER), (C,), None),
+        ((LEADER, FOLLOWER, LEADER), (C,), A),
+        ((LEADER, NONE, FOLLOWER), (C,), None),
+    ],
+)
+def test_who_leads_leads_a_majority(
+    roles: tuple[str | None, ...], cut: tuple[int, ...], leading: int | None
+) -> None:
+    """Else there is an election: what a node believes counts only if a majority serves."""
+    nodes = [
+        NodeStatus(node, 2180 + node, "running", node in cut, role)
+        for node, role in enumerate(roles, 1)
+    ]
+    said = _report(nodes)
+    assert tells_who_leads(said) == (leading is not None)
+    for each in nodes:
+        wrong = each.role == LEADER and each.node != leading
+        assert not wrong or re.search(rf"(?m)^ *{each.node} .*believes: leader", said)
 
 
 @pytest.mark.parametrize(

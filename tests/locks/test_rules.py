@@ -13,6 +13,7 @@ from zkkit import ReentrantLock
 from zkkit.errors import ConnectionLost, CounterUsedUp, NoNode
 from zkkit.paths import serial_distance
 from zkkit.recipes.line import (
+    Line,
     Place,
     Turn,
     ahead_of,
@@ -24,6 +25,7 @@ from zkkit.recipes.line import (
     place_of,
 )
 from zkkit.recipes.locks.layouts import CURATOR, KAZOO, layout_named
+from zkkit.recipes.locks.leases import KIND, Pool
 from zkkit.recipes.shared import saw_it_go
 from zkkit.sim import World
 from zkkit.steps import (
@@ -217,6 +219,72 @@ def test_not_in_line():
     assert ahead_of("x-lock-0000000002", ["x-lock-0000000001"], ("lock-",)) is None
     assert ahead_of("strange", ["strange"], ("lock-",)) is None
     assert in_order([], ("lock-",)) == []
+
+
+# --- leases ------------------------------------------------------------------------------------
+
+
+def granted(limit: int, ours: list[str], names: list[str]) -> Any:
+    """Whether these leases of ours are granted beside the others, or which error is raised."""
+    leases = tuple(Node(f"/pool/leases/{name}", Stat(*[0] * 11)) for name in ours)
+    try:
+        next(Pool("/pool", limit).granted(leases, (tuple(names),)))
+    except StopIteration as end:
+        return end.value
+    except (NoNode, CounterUsedUp) as error:
+        return type(error)
+    raise AssertionError("it takes no step")
+
+
+def granted_one_by_one(limit: int, ours: list[str], names: list[str]) -> Any:
+    """The same, in the words of the semaphore: each of ours has fewer than the limit ahead."""
+    line = Line("/pool/leases", (KIND,))
+    try:
+        ahead = [
+            line.ahead_of(Node(f"/pool/leases/{name}", Stat(*[0] * 11)), names) for name in ours
+        ]
+    except (NoNode, CounterUsedUp) as error:
+        return type(error)
+    return all(len(each) < limit for each in ahead)
+
+
+@given(
+    st.sampled_from([0, 1000, LAST - 12, LAST - 4, -(2**31)]),
+    st.lists(st.sampled_from(["ours", "other", "strange", "gone"]), min_size=1, max_size=12),
+    st.integers(1, 12),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=300)
+def test_leases_are_granted_by_the_last_of_them(first, kinds, limit, random):
+    """It has all those ahead that any of ours has: also where numbers wrap, where one of ours is
+    gone, and in whatever order they are listed."""
+    ours, names = [], []
+    for at, kind in enumerate(kinds):
+        number = (first + at + 2**31) % 2**32 - 2**31
+        name = f"_c_{at}-{KIND}{number:010d}" if kind != "strange" else f"other-{at}"
+        ours += [name] if kind in ("ours", "gone") else []
+        names += [name] if kind != "gone" else []
+    random.shuffle(ours)
+    random.shuffle(names)
+    if ours:
+        one_by_one = granted_one_by_one(limit, ours, names)
+        found = granted(limit, ours, names)
+        # Where one of ours is gone and another one has no good number, either may be said.
+        wrong = {NoNode, CounterUsedUp}
+        assert found == one_by_one or {found, one_by_one} == wrong
+
+
+def test_leases_are_judged_in_one_pass(monkeypatch):
+    """However many they are, the listing is gone through once: the session waits meanwhile."""
+    passes = []
+    known = Line.ahead_of
+    monkeypatch.setattr(
+        Line, "ahead_of", lambda self, *asked: passes.append(asked) or known(self, *asked)
+    )
+    names = [f"_c_{at}-{KIND}{at:010d}" for at in range(1000)]
+    assert granted(1000, names, names) is True
+    assert granted(999, names, names) is False
+    assert len(passes) == 2
 
 
 def test_kinds_are_told_apart():

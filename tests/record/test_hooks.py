@@ -168,6 +168,14 @@ def test_a_class_is_not_an_instrument() -> None:
         Hooks().add(Listener)
 
 
+def test_a_hook_that_nobody_would_await_is_refused() -> None:
+    class Awaited:
+        async def woke(self, event: Event) -> None: ...
+
+    with pytest.raises(TypeError, match=r"woke of .*Awaited is `async def`"):
+        Hooks().add(Awaited())
+
+
 @pytest.mark.concurrent
 def test_instruments_come_and_go_from_many_threads() -> None:
     hooks, steady = Hooks(), Listener()

@@ -178,7 +178,8 @@ def child_of_asyncio(hosts: str, path: str, careless: bool, sessions: list[Any])
                 pass
             else:
                 raise AssertionError("a copy of the parent's session works in the child")
-            assert not session.session_id
+            assert not session.session_id and session.state == "closed"
+            await zkkit.LeaderLatch(session, path).close()
             await session.close()
         sessions.clear()
         gc.collect()

@@ -26,6 +26,7 @@ from zkkit.errors import (
     TimedOut,
     WrongWith,
 )
+from zkkit.record import Recorder
 from zkkit.steps import (
     Actor,
     Call,
@@ -35,6 +36,7 @@ from zkkit.steps import (
     Fire,
     FireKind,
     Get,
+    Guid,
     Mode,
     Script,
     Stop,
@@ -425,6 +427,24 @@ def test_a_session_that_was_not_entered(zk_hosts: str) -> None:
         connecting.no_such_thing
 
 
+def test_whatever_a_session_has_one_that_was_not_entered_has_not(
+    in_session: InSession, zk_hosts: str
+) -> None:
+    """None of its names ends in an AttributeError: methods, properties, and what each session has
+    of its own."""
+
+    async def names_of(session: zkkit.aio.AioSession) -> None:
+        names.extend(name for name in dir(session) if not name.startswith("_"))
+
+    names: list[str] = []
+    in_session(names_of)
+    assert {"get", "state", "hooks", "kazoo", "retry", "node_data", "session"} <= set(names)
+    connecting: Any = zkkit.aio.connect(zk_hosts)
+    for name in names:
+        with pytest.raises(NotASession, match="not opened yet"):
+            getattr(connecting, name)
+
+
 def test_close_does_not_wait_for_a_busy_executor(zk_hosts: str) -> None:
     """The loop's default executor is the user's: closing needs no place in it."""
 
@@ -469,3 +489,39 @@ def test_async_with_on_a_blocking_session(zk_hosts: str, no_thread_left: Any) ->
 
     with no_thread_left():
         asyncio.run(main())
+
+
+USES: dict[str, Callable[[Any, str], object]] = {
+    "a hold": lambda session, path: zkkit.ReentrantLock(session, path).acquire(),
+    "an operation": lambda session, path: session.exists(path),
+    "a script": lambda session, path: session.run(Guid()),
+    "background": lambda session, path: session.spawn(iter(Wait())),
+    "a cache": lambda session, path: zkkit.Cache(session, path).start(),
+    "a watch": lambda session, path: zkkit.DataWatch(session, path)(print),
+    "an instrument": lambda session, path: session.hooks.add(Recorder()),
+    "kazoo": lambda session, path: session.kazoo.add_listener(print),
+}
+
+
+@pytest.mark.parametrize("namespace", [None, "app"])
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_async_with_on_a_blocking_session_in_use(
+    zk_hosts: str, zk_path: str, use: Callable[[Any, str], object], namespace: str | None
+) -> None:
+    """It is somebody's: it stays as it is, with all that is held in it. A namespace, which connect
+    makes, is no use of it."""
+
+    async def misused(session: Any) -> None:
+        with pytest.raises(WrongWith):
+            async with session:
+                raise AssertionError("inside")
+
+    with zkkit.connect(zk_hosts, timeout=5.0, namespace=namespace) as session:
+        used = use(session, zk_path)
+        asyncio.run(misused(session))
+        assert session.state == "connected" and session.exists("/") is not None
+        if isinstance(used, zkkit.Hold):
+            assert used.valid and used.check()
+    with zkkit.connect(zk_hosts, timeout=5.0, namespace=namespace) as session:
+        asyncio.run(misused(session))
+        assert session.state == "closed"

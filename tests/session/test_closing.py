@@ -246,8 +246,16 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
         session.create(path, b"x", mode=zkkit.steps.Mode.EPHEMERAL)
         lock = zkkit.ReentrantLock(session, path + "-lock")
         hold = lock.acquire()
+        latch = zkkit.LeaderLatch(session, path + "-latch")
+        cache = zkkit.Cache(session, path)
+        watch = zkkit.DataWatch(session, path)
+        selector = zkkit.LeaderSelector(session, path + "-selector", lambda term: term.stop.wait())
+        for each in (latch, cache, watch, selector):
+            each.start()
+        latch.wait()
         child = os.fork()
         if child == 0:
+            assert session.state == cache.state == "closed" and not latch.is_leader
             assert not hold.valid and not session.session_id, "held by the parent, not by us"
             refused = 0
             for use in (
@@ -263,15 +271,21 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
                 except ForkedSession as error:
                     assert str(os.getpid()) in str(error), error
                     refused += 1
-            session.close()  # harmless: it must not end the parent's session
+            for each in (latch, cache, watch, selector, session):
+                each.close()  # harmless: it must not end the parent's
+            watch.stop()
+            zkkit.LeaderLatch(session, path).close()
+            assert session.state == "closed"
             with zkkit.connect(sys.argv[1], timeout=5.0) as own:
                 assert own.get(path).data == b"x"
             os._exit(0 if refused == 6 else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "the child failed"
         assert session.get(path).stat.ephemeral_owner == session.session_id
-        assert hold.valid
+        assert hold.valid and latch.is_leader and session.state == "connected"
+        assert cache.state == "started"
         hold.release()
-        session.close()
+        for each in (latch, cache, watch, selector, session):
+            each.close()
         print("fine")
         """
     )

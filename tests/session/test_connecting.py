@@ -115,6 +115,26 @@ def test_impossible_timeouts(zk_hosts: str, name: str, seconds: Any) -> None:
         zkkit.connect(zk_hosts, **{name: seconds}).close()
 
 
+@pytest.mark.parametrize("options", [{"timeout": 0.0005}, {"timeout": 0.00099}, {"tick": 0.0005}])
+def test_less_than_a_millisecond(nobody: str, options: dict[str, float]) -> None:
+    """Servers count in milliseconds: to them it is nothing. They see no `connect_timeout`."""
+    (name,) = options
+    with pytest.raises(ValueError, match=rf"^{name} .* a millisecond \(0\.001\)"):
+        zkkit.connect(nobody, **options)  # type: ignore[arg-type]
+    with pytest.raises(ConnectFailed, match=r"connect_timeout=0\.0005 s"):
+        zkkit.connect(nobody, connect_timeout=0.0005, timeout=0.002, tick=0.001)
+
+
+@pytest.mark.parametrize("timeout", [0.002, 0.999, 1.0, 10.0])
+def test_what_is_said_of_the_session_timeout(nobody: str, timeout: float) -> None:
+    """An answer is awaited for as long as a session may be silent: where that is little, it does
+    play a part."""
+    with pytest.raises(ConnectFailed) as caught:
+        zkkit.connect(nobody, timeout=timeout, connect_timeout=0.01)
+    assert (f"timeout={timeout:g} s at most" in caught.value.hint) == (timeout < 1.0)
+    assert ("plays no part" in caught.value.hint) == (timeout >= 1.0)
+
+
 def test_timeout_that_the_protocol_cannot_say(zk_hosts: str) -> None:
     """It counts milliseconds in 32 bits; the error speaks of that, and not of credentials."""
     with pytest.raises(ValueError, match=r"^timeout must be at most 2147483 s"):
@@ -123,18 +143,29 @@ def test_timeout_that_the_protocol_cannot_say(zk_hosts: str) -> None:
         assert 0 < session.timeout < 2147483, "the server has its own limit"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize(
+    "where",
+    [
+        "kazoo.protocol.connection.ConnectionHandler._connect",
+        "zkkit.session.kazoo_handler.Handler._servers",
+    ],
+)
 def test_given_up_for_another_reason_than_credentials(
-    zk_hosts: str, monkeypatch: pytest.MonkeyPatch
+    zk_hosts: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, where: str
 ) -> None:
-    """Whatever ends kazoo while it connects is told as it is."""
+    """Whatever ends kazoo while it connects is told as it is, and logged where the error says: no
+    thread dies of it."""
 
     def broken(*args: object) -> None:
         raise LookupError("kazoo is broken")
 
-    monkeypatch.setattr("kazoo.protocol.connection.ConnectionHandler._connect", broken)
+    monkeypatch.setattr(where, broken)
     with pytest.raises(ConnectFailed, match=r"given up.*kazoo is broken"):
         zkkit.connect(zk_hosts)
+    (logged,) = (record for record in caplog.records if "nobody foresaw" in record.message)
+    assert logged.name == "zkkit.kazoo"
+    assert logged.exc_info is not None and logged.exc_info[0] is LookupError
 
 
 def test_node_data_that_is_text(zk_hosts: str) -> None:
@@ -207,6 +238,21 @@ def test_host_without_an_address(nobody: str, no_thread_left: Any) -> None:
             zkkit.connect(f"no-such-host.invalid:2181,{nobody}", connect_timeout=0.5)
     assert "no-such-host.invalid:2181: this name has no address" in str(caught.value)
     assert f"{nobody}: " in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("name", ["zk2..example", "a" * 64 + ".com", "zk\x002", "\ud800"])
+def test_name_that_cannot_be_looked_up(through: zkkit.Session, zk_proxy: Proxy, name: str) -> None:
+    """`connect` refuses it; kazoo's client takes any. It has no address, and the other servers are
+    tried all the same."""
+    with pytest.raises(ZkkitError, match="no usable server in"):
+        zkkit.connect(f"{zk_proxy.hosts},{name}:2181")
+    through.kazoo.set_hosts(f"{name}:2181,{zk_proxy.hosts},{name}:2182")
+    zk_proxy.drop()
+    assert through.exists("/") is not None
+    assert through._transport.refusals[f"{name}:2181"] == (  # type: ignore[attr-defined]
+        "this name has no address"
+    )
 
 
 def test_servers_that_say_nothing(zk_proxy: Proxy, no_thread_left: Any) -> None:

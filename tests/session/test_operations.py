@@ -179,6 +179,14 @@ def test_ttl_without_its_mode(session: zkkit.Session, zk_path: str) -> None:
         session.create(zk_path, ttl_ms=1000)
 
 
+@pytest.mark.parametrize("value", [2, 0, None, "no"])
+def test_make_parents_is_on_or_off(session: zkkit.Session, zk_path: str, value: Any) -> None:
+    """Anything else is refused, and nothing is created."""
+    with pytest.raises(ValueError, match=rf"make_parents must be True or False, not {value!r}"):
+        session.create(zk_path, make_parents=value)
+    assert session.exists(zk_path) is None
+
+
 def test_make_parents(session: zkkit.Session, zk_path: str) -> None:
     """All missing levels are made, as containers."""
     node = session.create(f"{zk_path}/a/b/c", b"x", make_parents=True)

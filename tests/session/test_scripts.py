@@ -168,6 +168,29 @@ def test_yielding_a_script_is_told_apart(session: zkkit.Session) -> None:
         session.run(outer())
 
 
+def test_a_script_that_has_run_is_not_run_again(
+    session: zkkit.Session, eventually: Callable[..., Any]
+) -> None:
+    """It would give None, as though all had been done: in a run of its own, in the background, and
+    inside of another script."""
+
+    def inner() -> Script[str]:
+        return (yield from Guid())
+
+    used = inner()
+    assert session.run(used)
+    for again in (
+        lambda: session.run(used),
+        lambda: session.spawn(used),
+        lambda: session.run(Within(1.0, used)),
+        lambda: session.run(Spawn(used, "again")),
+    ):
+        with pytest.raises(NotAStep, match=r"inner.* has begun already"):
+            again()
+    assert session.state == "connected" and session.exists("/")
+    eventually(lambda: not session.standing())
+
+
 def test_a_script_can_survive_its_slip(session: zkkit.Session) -> None:
     """The error is thrown where the yield stands, so the script may catch it."""
 

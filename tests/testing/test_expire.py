@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -79,6 +81,46 @@ def test_through_each_server(
     client.create(zk_path, ephemeral=True)
     expire(f"{host}:{port}", *client.client_id)
     assert lost.wait(TIMEOUT / 2)
+    other.sync("/")
+    assert other.exists(zk_path) is None
+
+
+@contextlib.contextmanager
+def hangs_up(target: str, *, passes_on: bool) -> Iterator[str]:
+    """The address of a server that hangs up on each request, once the server behind it has dealt
+    with it, or without passing it on."""
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            request = connection.recv(65536)
+            if passes_on:
+                with socket.create_connection(parse_hosts(target).servers[0]) as behind:
+                    behind.sendall(request)
+                    while behind.recv(65536):  # a server hangs up where a session was closed
+                        pass
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                serve(door.accept()[0])
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{door.getsockname()[1]}"
+        door.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.concurrent
+@pytest.mark.parametrize("passes_on", [True, False])
+def test_a_server_that_hangs_up_before_it_has_answered(
+    client: KazooClient, other: KazooClient, zk_hosts: str, zk_path: str, passes_on: bool
+) -> None:
+    """Whether the session is over by then or not, it is in the end, and that is no failure."""
+    client.create(zk_path, ephemeral=True)
+    with hangs_up(zk_hosts, passes_on=passes_on) as hosts:
+        expire(f"{hosts},{zk_hosts}", *client.client_id)
     other.sync("/")
     assert other.exists(zk_path) is None
 

@@ -5,6 +5,7 @@ No servers: nothing is begun. (In the simulator's session a call that is not ref
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ from zkkit import (
     Cache,
     CachedAtomicInt,
     CachedAtomicLong,
+    CachedNode,
+    CacheEvent,
+    CacheListener,
     ChildrenWatchLock,
     HerdLock,
     HerdReadWriteLock,
@@ -29,7 +33,9 @@ from zkkit import (
     SharedValue,
     TreeCache,
 )
+from zkkit.aio import AioSession
 from zkkit.errors import Unsupported
+from zkkit.recipes.caches.content import EventKind, Memory
 from zkkit.recipes.locks import Hold, MultiHold, first_n
 from zkkit.retry import Exponential
 from zkkit.sim import World
@@ -51,6 +57,43 @@ LOCKS: dict[str, Any] = {
     "HerdReadWriteLock.read": HerdReadWriteLock(SESSION, "/l").read,
 }
 OVER_ALL = pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
+
+
+class AioStandIn(AioSession):
+    """A session of asyncio that was not connected."""
+
+    def __init__(self) -> None:
+        self.node_data = b""
+
+
+AIO: Any = AioStandIn()
+
+
+async def awaited(*told: Any) -> None: ...
+
+
+async def awaited_steps(*told: Any) -> Any:
+    yield
+
+
+def steps(*told: Any) -> Any:
+    yield
+
+
+class AwaitedSelector:
+    """A coroutine is always true."""
+
+    def traverses(self, path: str) -> bool:
+        return True
+
+    async def accepts(self, path: str) -> bool:
+        return False
+
+
+class AwaitedStorage(Memory):
+    async def put(self, node: CachedNode) -> None:  # type: ignore[override]
+        """Nobody awaits it."""
+
 
 NAN, INFINITE = float("nan"), float("inf")
 
@@ -180,12 +223,63 @@ def test_members_of_a_multi_lock(locks):
             lambda: TreeCache(SESSION, "/c", selector=lambda path: True),
             r"selector must be an object that has traverses\(\), accepts\(\), not <function",
         ),
+        (lambda: TreeCache(SESSION, "/c", selector=AwaitedSelector()), r"^accepts\(\) of selector"),
+        (lambda: Cache(SESSION, "/c", storage=AwaitedStorage()), r"^put\(\) of storage must be a"),
+        (lambda: ReentrantLock(SESSION, "/l", rule=awaited), "a rule must be a plain function"),
+        (lambda: Cache(SESSION, "/c").get(5), "path must be text, or None .* not 5"),
+        (lambda: Cache(SESSION, "/c").children(b"/c"), "path must be text, or None .* not b'/c'"),
+        (lambda: CacheListener(after_initialized=5), "after_initialized must be True or False"),
+        (lambda: Cache(AIO, "/c").add_listener(Lock(AIO, "/l").release), "nobody would await it"),
+        (
+            lambda: Cache(AIO, "/c").add_listener(partial(Lock(AIO, "/l").acquire, False)),
+            "nobody would await it",
+        ),
     ],
 )
 def test_other_arguments(make: Any, says: str) -> None:
     """A sentence that names the argument."""
     with pytest.raises(ValueError, match=says):
         make()
+
+
+@pytest.mark.parametrize("name", ["created", "changed", "deleted", "initialized"])
+def test_functions_of_a_cache_listener(name: str) -> None:
+    """Each is checked as a listener is, where it is given; one that counts as false is one, too."""
+    says = {
+        5: "must be something that can be called",
+        "": "must be something that can be called",
+        awaited: "must be a plain function",
+        awaited_steps: "nobody would iterate",
+        steps: "nobody would iterate",
+    }
+    for wrong, why in says.items():
+        with pytest.raises(ValueError, match=f"^{name} {why}|^{name} must be .*{why}"):
+            CacheListener(**{name: wrong})  # type: ignore[arg-type]
+
+    class Falsy:
+        heard = 0
+
+        def __bool__(self) -> bool:
+            return False
+
+        def __call__(self, *told: Any) -> None:
+            self.heard += 1
+
+    falsy, node = Falsy(), CachedNode("/c", b"", Stat(1, 1, 0, 0, 0, 0, 0, 7, 0, 0, 1))
+    listener = CacheListener(**{name: falsy})  # type: ignore[arg-type]
+    for event in (
+        CacheEvent(EventKind.CREATED, "/c", None, node),
+        CacheEvent(EventKind.CHANGED, "/c", node, node),
+        CacheEvent(EventKind.DELETED, "/c", node, None),
+        CacheEvent(EventKind.INITIALIZED, "/c"),
+    ):
+        listener(event)
+    assert falsy.heard == 1
+
+
+def test_methods_of_a_blocking_session_are_callbacks() -> None:
+    """A recipe's own method can be called back where it is not awaited."""
+    Cache(SESSION, "/c").add_listener(Lock(SESSION, "/l").release)
 
 
 def test_arguments_of_holds() -> None:

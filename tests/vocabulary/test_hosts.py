@@ -38,6 +38,9 @@ SPACE = st.sampled_from(["", " ", "  ", "\t", "\n"])
          "/x"),
         ("[fe80::1%eth0]:5", [("fe80::1%eth0", 5)], ""),
         ("名.example:5", [("名.example", 5)], ""),
+        ("zk.example.:5", [("zk.example.", 5)], ""),
+        ("a" * 63 + ".b:5", [("a" * 63 + ".b", 5)], ""),
+        ("a." * 126 + "b", [("a." * 126 + "b", 2181)], ""),
     ],
 )  # fmt: skip
 def test_what_is_understood(hosts: str, servers: list[tuple[str, int]], chroot: str) -> None:
@@ -129,6 +132,33 @@ def test_what_is_wrong_is_quoted(hosts: str, part: str) -> None:
     assert caught.value.message.endswith(f"no usable server in {part!r}" if part != "''" else "''")
     assert repr(hosts) in caught.value.message
     assert "2181" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zk2..example", ".", "..", ".a", "a..", "a" * 64 + ".com", "a" * 300, "名" * 60,
+        "a." * 127 + "b", "a." * 126 + "bc", "\ud800", "a\x00b",
+        "[::1%..]", "[::1%" + "a" * 64 + "]",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("port", ["", ":2181"])
+def test_names_that_cannot_be_looked_up(name: str, port: str) -> None:
+    """A part of a name that is empty or too long, or a name that is: of such sockets make another
+    error than of one without an address."""
+    with pytest.raises(ZkkitError, match="1 to 63") as caught:
+        parse_hosts(f"zk1:2181,{name}{port}")
+    assert caught.value.message.endswith(f"no usable server in {name + port!r}")
+
+
+@given(st.text("a.-名é\x00", max_size=80), st.integers(1, 300))
+def test_whatever_is_understood_can_be_looked_up(text: str, times: int) -> None:
+    """Sockets can write every name that was understood."""
+    try:
+        ((host, _),) = parse_hosts(text * times).servers
+    except ZkkitError:
+        return
+    assert host.encode("idna") and "\0" not in host
 
 
 @pytest.mark.parametrize("hosts", ["a:1/x//y", "a:1/x/../y"])

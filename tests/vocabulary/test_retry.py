@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkkit.retry import NEVER, Deadline, Exponential, Forever, NTimes, UntilElapsed, once
+from zkkit.retry import (
+    NEVER,
+    Deadline,
+    Exponential,
+    Forever,
+    NTimes,
+    UntilElapsed,
+    check_policy,
+    once,
+)
 
 ATTEMPT = st.integers(1, 200)
 CHANCE = st.floats(0, 1, exclude_max=True)
@@ -83,6 +94,55 @@ def test_policies_are_values() -> None:
     """Equal arguments make equal, hashable policies."""
     assert once(0.5) == NTimes(1, 0.5)
     assert len({Exponential(0.1, 3), Exponential(0.1, 3), Exponential(0.1, 4)}) == 2
+
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("seconds", ["x", None, True, NAN, INFINITE, -0.1, 1e12, b"1", [1]])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda seconds: NTimes(3, seconds), "pause"),
+        (once, "pause"),
+        (Forever, "pause"),
+        (lambda seconds: UntilElapsed(seconds, 1), "seconds"),
+        (lambda seconds: UntilElapsed(1, seconds), "pause"),
+        (lambda seconds: Exponential(seconds, 3), "base"),
+        (lambda seconds: Exponential(0.1, 3, seconds or "None"), "longest"),
+    ],
+)
+def test_what_is_no_time(make: Any, name: str, seconds: Any) -> None:
+    """It is refused where the policy is made, by its name, not where it is used for the first
+    time."""
+    with pytest.raises(ValueError, match=rf"^{name} must be a number of seconds"):
+        make(seconds)
+
+
+@pytest.mark.parametrize("times", ["3", 2.5, None, True, -1, NAN])
+@pytest.mark.parametrize("make", [NTimes, lambda times: Exponential(0.1, times)])
+def test_what_is_no_number_of_times(make: Any, times: Any) -> None:
+    """Neither a text nor half a try, nor fewer than none."""
+    with pytest.raises(ValueError, match=r"^times must be a whole number, 0 or more, not "):
+        make(times)
+
+
+def test_the_bounds_of_what_makes_sense() -> None:
+    """Nothing at all, whole numbers of seconds, and as much as can be waited."""
+    for seconds in (0, 0.0, 1, 1_000_000_000):
+        assert Forever(seconds).delay(1, 0.0, 0.0) == seconds
+        UntilElapsed(seconds, seconds), Exponential(seconds, 0, seconds), NTimes(0, seconds)
+
+
+def test_a_policy_whose_delay_is_a_coroutine() -> None:
+    """One of the caller's own that nobody would await is none."""
+
+    class Awaited:
+        async def delay(self, attempt: int, elapsed: float, chance: float) -> float | None:
+            return None
+
+    with pytest.raises(ValueError, match=r"^retry must be a policy"):
+        check_policy(Awaited())
 
 
 def test_deadline_counts_down() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -21,7 +22,33 @@ def some_script() -> Script[str]:
 def test_as_script() -> None:
     """A step becomes a script of one step; a script stays what it is."""
     script = as_script(Get("/a"))
+    assert as_script(script) is script
     assert next(script) == Get("/a")
+
+
+def test_a_script_runs_once() -> None:
+    """One that has begun, has ended or was closed would give None, or begin in its middle."""
+    begun, ended, closed = some_script(), some_script(), some_script()
+    next(begun)
+    with pytest.raises(StopIteration):
+        next(ended), ended.send("a"), ended.send("b")
+    closed.close()
+    for used in (begun, ended, closed):
+        with pytest.raises(NotAStep, match=r"some_script.* has begun already[^\n]*\n.*again"):
+            as_script(used)
+
+
+def test_a_script_that_is_no_generator_of_python() -> None:
+    """Compiled ones (Cython) are scripts as well; of them nobody knows whether they have begun."""
+
+    class Compiled(Generator[Any, Any, None]):
+        def send(self, value: Any) -> Any:
+            raise StopIteration
+
+        def throw(self, *error: Any) -> Any:
+            raise StopIteration
+
+    script: Any = Compiled()
     assert as_script(script) is script
 
 

@@ -206,7 +206,8 @@ def _tell(text: str) -> None:
 def _report(nodes: Sequence[NodeStatus]) -> str:
     """The table, and below it what is not to be seen in one row: that nobody leads, and why."""
     headers = ("node", "state", "role", "port", "latency (ms)", "sessions")
-    rows = table(headers, [_row(each) for each in nodes], left=3)
+    leading = _leading(nodes)
+    rows = table(headers, [_row(each, leading) for each in nodes], left=3)
     if not _has_majority(nodes):
         ways = (way for each in nodes for way in mending(each.node, each.state, each.cut))
         return (
@@ -214,26 +215,27 @@ def _report(nodes: Sequence[NodeStatus]) -> str:
             f"connected, and {majority(len(nodes))} must be. To mend it: "
             f"{_as_commands(', '.join(ways))}"
         )
-    if _leading(nodes) is None:
+    if leading is None:
         return f"{rows}\n\nNobody leads at the moment: an election is under way."
     return rows
 
 
-def _row(each: NodeStatus) -> tuple[str, ...]:
+def _row(each: NodeStatus, leading: int | None) -> tuple[str, ...]:
     latency = "-" if each.latency_ms is None else f"{each.latency_ms:.2f}"
     sessions = "-" if each.sessions is None else str(each.sessions)
-    return str(each.node), _state(each), _role(each), str(each.port), latency, sessions
+    return str(each.node), _state(each), _role(each, leading), str(each.port), latency, sessions
 
 
 def _state(each: NodeStatus) -> str:
     return f"{each.state}, cut off" if each.cut else each.state
 
 
-def _role(each: NodeStatus) -> str:
+def _role(each: NodeStatus, leading: int | None) -> str:
     if each.role is None:
         return "serves nobody" if each.state == "running" else "-"
     # A node finds out that it is cut off within the sync limit, and till then it is wrong.
-    return f"believes: {each.role}" if each.cut else each.role
+    wrong = each.cut or (each.role == _LEADER and each.node != leading)
+    return f"believes: {each.role}" if wrong else each.role
 
 
 def _connected(nodes: Sequence[NodeStatus]) -> dict[int, str | None]:
@@ -246,7 +248,7 @@ def _has_majority(nodes: Sequence[NodeStatus]) -> bool:
 
 
 def _leading(nodes: Sequence[NodeStatus]) -> int | None:
-    return only_leader(_connected(nodes))
+    return only_leader(_connected(nodes), len(nodes))
 
 
 # --- what may be typed ----------------------------------------------------------------

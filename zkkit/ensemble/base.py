@@ -364,7 +364,8 @@ class Ensemble(ABC):
         raise NodeNeverReady(node, message, log=str(log), tail=tail(log) or "(it wrote nothing)")
 
     def _only_leader(self) -> int | None:
-        return only_leader({node: self._mode(node) for node in self._connected()})
+        roles = {node: self._mode(node) for node in self._connected()}
+        return only_leader(roles, len(self.nodes))
 
     def _elected(self) -> int | None:
         """The leader, None while there may be an election; NoLeader where there can be none."""
@@ -419,10 +420,14 @@ def majority(size: int) -> int:
     return size // 2 + 1
 
 
-def only_leader(roles: Mapping[int, str | None]) -> int | None:
-    """The one that leads, of nodes that are up and connected, by what they say of themselves."""
+def only_leader(roles: Mapping[int, str | None], size: int) -> int | None:
+    """The one that leads a majority of `size` nodes, by what those that are up and connected say of
+    themselves; None of one that does not serve."""
     # A leader that was paused believes in itself for a moment: two leaders are none yet. One
-    # that is cut off does so for the sync limit, and leads nobody: it is not asked here.
+    # that is cut off does so for the sync limit, and leads nobody: it is not asked here. Nor does
+    # it lead anybody when it is put back within that time, while the others still elect.
+    if sum(role is not None for role in roles.values()) < majority(size):
+        return None
     leaders = [node for node, role in roles.items() if role in _LEADING]
     return leaders[0] if len(leaders) == 1 else None
 

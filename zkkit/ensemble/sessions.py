@@ -37,7 +37,8 @@ def expire(hosts: str, session_id: int, password: bytes, timeout: float = 5.0) -
     nodes gone must sync first, as ever. Servers that do not answer are passed over.
 
     Raises NotExpired if the servers do not know this session with this password, or if none has
-    ended it within `timeout`; ZkkitError if `hosts` names no usable server.
+    ended it within `timeout`; ZkkitError if `hosts` names no usable server. (One that hangs up on
+    the request may have ended the session: if it is not known after that, it has ended.)
     """
     servers = parse_hosts(hosts).servers
     deadline = Deadline.after(timeout, time.monotonic())
@@ -56,17 +57,19 @@ def expire(hosts: str, session_id: int, password: bytes, timeout: float = 5.0) -
                 # In one piece: its own client, which is disconnected by the first half, must not
                 # get the session back before the second one ends it.
                 connection.sendall(_connect_request(session_id, password, timeout) + _CLOSE_REQUEST)
+                # From here on it may be over, whether its answer reaches us or not.
+                asked_before, asked_ns = asked_ns, asked_ns or sent_ns
                 _, _, resumed = _CONNECT_RESPONSE.unpack_from(_read_frame(answers))
                 if resumed:
-                    asked_ns = sent_ns
+                    asked_ns = sent_ns  # so what was asked before did not end it
                     _await_close(answers)
-                elif not asked_ns:
+                elif not asked_before:
                     raise NotExpired(
                         f"the servers do not know session {session_id:#x} with this password",
                         hint="it may have expired already; id and password are kazoo's "
                         "client.client_id",
                     )
-                # Else: known a moment ago and no longer. It was our request that ended it.
+                # Else: it was our request that ended it, a moment ago.
                 return asked_ns
         except OSError as error:
             # Its own client, disconnected by us, may be taking the session back at this moment,

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import partial
+
+from ..scripting import Awaiting, ScriptMethod
 
 
 def check_blocking(value: object) -> None:
@@ -66,15 +69,29 @@ def check_callback(name: str, value: object) -> None:
             f"{name} must be a plain function (def), not {value!r}: nobody would await it. Let a "
             "plain one start a task (asyncio.create_task)"
         )
+    if inspect.isgeneratorfunction(value) or inspect.isasyncgenfunction(value):
+        raise ValueError(f"{name} must be a plain function, not {value!r}: nobody would iterate it")
 
 
 def check_methods(name: str, value: object, *methods: str) -> None:
     """An object of the caller's own, which is to have these methods; its class will not do."""
-    if isinstance(value, type) or not all(callable(getattr(value, each, None)) for each in methods):
+    found = [getattr(value, each, None) for each in methods]
+    if isinstance(value, type) or not all(map(callable, found)):
         wanted = ", ".join(f"{each}()" for each in methods)
         raise ValueError(f"{name} must be an object that has {wanted}, not {value!r}")
+    for each, method in zip(methods, found, strict=True):
+        if is_awaited(method):
+            raise ValueError(
+                f"{each}() of {name} must be a plain function (def), not {method!r}: nobody would "
+                "await it"
+            )
 
 
 def is_awaited(function: object) -> bool:
-    """Whether it gives a coroutine. An object that can be called may do so as well."""
+    """Whether it gives a coroutine. An object that can be called may do so as well, and so do the
+    methods of recipes on asyncio."""
+    while isinstance(function, partial):
+        function = function.func
+    if isinstance(function, ScriptMethod):
+        return isinstance(function.session, Awaiting)
     return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))

@@ -98,7 +98,7 @@ class LongLived(Recipe[S], Generic[S, E]):
     @closing_script
     def close(self) -> Script[None]:
         """Stop, and wait until everything is cleaned up. Closing twice is harmless, and so is
-        closing it when its session is closed."""
+        closing it when its session is closed, or in a forked child."""
         life = yield from Recall(self)
         if life is not None:
             yield from Remember(self, life._replace(closing=True))

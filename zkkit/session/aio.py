@@ -7,6 +7,7 @@ says what happens if it does not run), and so do user callbacks.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
@@ -254,9 +255,14 @@ class _Connecting(_NoWith):
 
     def __getattr__(self, name: str) -> Any:
         """Somebody takes this for the session itself."""
-        if not name.startswith("_") and hasattr(AioSession, name):
+        if not name.startswith("_") and (hasattr(AioSession, name) or name in _declared()):
             check_session(self)
         raise AttributeError(f"{self!r} has no attribute {name!r}")
+
+
+def _declared() -> set[str]:
+    """What each session has of its own, and its class has not."""
+    return {name for kind in AioSession.__mro__ for name in inspect.get_annotations(kind)}
 
 
 def connect(

@@ -32,6 +32,7 @@ class Session(Front[Blocking], Blocking):
         except BaseException:
             self.close()
             raise
+        self._used = False  # by us
 
     def _open(self) -> None:
         up = self._platform.waiter()
@@ -108,7 +109,8 @@ class Session(Front[Blocking], Blocking):
     if not TYPE_CHECKING:  # type checkers are to refuse it, too
 
         async def __aenter__(self) -> NoReturn:
-            self.close()  # as the block would have: nobody else may know of it
+            if self._is_new:  # written beside `connect`, perhaps: then nobody else knows of it
+                self.close()
             raise not_async_with(self)
 
         async def __aexit__(self, *exc: object) -> None:

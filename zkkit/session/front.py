@@ -14,7 +14,7 @@ from ..errors import (
     ForkedSession,
     SessionClosed,
 )
-from ..hooks import Hooks
+from ..hooks import HOOK_NAMES, Hooks
 from ..recipes.arguments import check_callback
 from ..scripting import RAISE, AnySession, InSession, S, as_script
 from ..steps import Script, Spawned, Step
@@ -27,6 +27,8 @@ from .transport import Transport
 
 CLOSING_PATIENCE = 2.0
 """Seconds to wait for a server's goodbye."""
+
+_AMPLE = 1.0  # seconds: who wants a session, and is up, answers within that
 
 
 def grace(timeout: float | None) -> float:
@@ -60,6 +62,9 @@ def take_late(run: Run, timeout: float | None, otherwise: Any) -> Any:
 class Front(Operations[S], AnySession):
     """A session as its user sees it, except for the waiting."""
 
+    hooks: Hooks
+    """Where instruments are added."""
+
     def __init__(
         self,
         options: Options,
@@ -70,16 +75,14 @@ class Front(Operations[S], AnySession):
     ) -> None:
         self.session = self  # type: ignore[assignment]  # it lives in itself: the operations
         self.hooks = Hooks()
-        """Where instruments are added."""
         self.retry = options.retry
         self.node_data = options.node_data
-        self.kazoo = transport.client
-        """The kazoo client below."""
         self._options = options
         self._platform = platform
         self._pid = os.getpid()
         self._transport = transport
         self._runner = Runner(transport, options, platform, self.hooks, deliver, employ)
+        self._used = False
 
     # --- scripts that nobody waits for --------------------------------------------------------
 
@@ -94,6 +97,7 @@ class Front(Operations[S], AnySession):
             ForkedSession: it was opened in another process.
         """
         self._check_usable()
+        self._used = True
         run = self._runner.background_run(as_script(script), name)
         self._tell(self._runner.start, run)
         return Spawned(run.number)
@@ -102,6 +106,7 @@ class Front(Operations[S], AnySession):
         """Run a recipe's script in the background. Raises SessionClosed and ForkedSession as
         `spawn`."""
         self._check_usable()
+        self._used = True
         run = self._runner.background_run(as_script(body), repr(owner), owner.recorded_as)
         self._tell(self._runner.start, run)
 
@@ -120,9 +125,15 @@ class Front(Operations[S], AnySession):
     # --- the session itself -----------------------------------------------------------------
 
     @property
+    def kazoo(self) -> Any:
+        """The kazoo client below."""
+        self._used = True  # for all that we can know
+        return self._transport.client
+
+    @property
     def state(self) -> str:
-        """connecting, connected, suspended, lost or closed."""
-        return self._runner.state
+        """connecting, connected, suspended, lost or closed (in a forked child: closed)."""
+        return "closed" if self._forked else self._runner.state
 
     @property
     def session_id(self) -> int:
@@ -173,12 +184,22 @@ class Front(Operations[S], AnySession):
                 f"connecting to {hosts} was given up{why}",
                 hint="see zkkit's log for what went wrong there",
             )
+        timeout = self._options.timeout
         raise ConnectFailed(
             f"no server of {hosts} gave us a session within "
             f"connect_timeout={self._options.connect_timeout:g} s{why}",
             hint="see that the ensemble is up and has a leader, or allow more time "
-            "(the session timeout plays no part in this)",
+            + (
+                "(the session timeout plays no part in this)"
+                if timeout >= _AMPLE
+                else f"(of one server an answer is awaited for timeout={timeout:g} s at most)"
+            ),
         )
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nobody has done anything with it since it was opened."""
+        return not (self._used or any(getattr(self.hooks, name) for name in HOOK_NAMES))
 
     def _namespace_script(self) -> Script[None]:
         """Make the namespace, then live in it."""
@@ -202,11 +223,12 @@ class Front(Operations[S], AnySession):
 
     def _check_usable(self) -> None:
         self._check_not_forked()
-        if self.state == "closed":
+        if self._runner.state == "closed":
             raise SessionClosed("the session is closed", hint="open a new one with zkkit.connect")
 
     def _new_run(self, body: Any, owner: InSession[Any]) -> Run:
         self._check_usable()
+        self._used = True
         return Run(as_script(body), self.actor(), owner.recorded_as)
 
     def _close_runner(self) -> None:

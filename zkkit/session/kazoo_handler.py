@@ -11,7 +11,6 @@ the same connection, between the requests of scripts, and answered as kazoo woul
 
 The private names of kazoo that this relies on:
 
-    conn._expand_client_hosts which servers are tried or asked, in what order; which have no address
     conn._connect             whether a server took us, credentials and all; where it is called from
     conn._invoke              the connect reply: session id and negotiated timeout
     conn._read_response       tells whoever asked the client for something, and keeps its watchers
@@ -23,6 +22,7 @@ The private names of kazoo that this relies on:
 from __future__ import annotations
 
 import queue
+import random
 import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
@@ -208,6 +208,9 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             self.logger.warning("connecting was given up, as the retry policy says")
         except _Forked:
             outcome = _STANDING  # or whatever it is in the parent: nobody here is told
+        except Exception as error:
+            self.logger.exception("connecting failed in a way that nobody foresaw")
+            self._owner.not_connected("connecting", repr(error))
         finally:
             if outcome != _STANDING:
                 # In this order: whoever waits for the end finds the client closed.
@@ -239,7 +242,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         raise ForceRetryError("no server took us")
 
     def _servers(self) -> list[tuple[str, str, int]]:
-        addresses = self._expand_client_hosts()
+        addresses = self._addresses()
         found = {host for host, _, _ in addresses}
         for host, port in self.client.hosts:
             if host not in found:
@@ -247,6 +250,21 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         wanted, self._wanted = self._wanted, []
         # A stable sort: kazoo's order, but for the one.
         return wanted + sorted(addresses, key=lambda server: server[1:] == self._avoided)
+
+    def _addresses(self) -> list[tuple[str, str, int]]:
+        """Which servers are tried or asked, in what order. A host without an address is left out,
+        also one whose name cannot even be looked up: kazoo's own way would end with that one."""
+        found: list[tuple[str, str, int]] = []
+        for host, port in self.client.hosts:
+            try:
+                resolved = socket.getaddrinfo(host.strip(), port, 0, 0, socket.IPPROTO_TCP)
+            except (OSError, ValueError) as error:
+                self.logger.warning("Cannot resolve %s: %s", host, error)
+                continue
+            found += [(host.strip(), *address[4][:2]) for address in resolved]
+        if self.client.randomize_hosts:
+            random.shuffle(found)
+        return found
 
     def _connect_attempt(self, host: str, address: str, port: int, retry: Any) -> str:
         """Try one server. Gives how it ended, or "" to try the next."""
@@ -262,9 +280,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             sock: Any = self._socket
             if client.client_state == KeeperState.CONNECTED_RO:
                 # Before it is given away: from then on it may be over at any time.
-                self._search = Search(
-                    self.handler, self._expand_client_hosts, self._call_on, self._found
-                )
+                self._search = Search(self.handler, self._addresses, self._call_on, self._found)
             self._owner.connected(sock)
             return _STANDING
         except (Exception, self.handler.timeout_exception) as error:  # gevent's is no Exception
@@ -302,7 +318,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             client._session_callback(KeeperState.EXPIRED_SESSION)
             return ""
         self.logger.error("connecting failed in a way that nobody foresaw", exc_info=error)
-        raise error
+        return _STOPPED
 
     def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
         sent_at = now()

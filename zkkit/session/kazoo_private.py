@@ -29,7 +29,7 @@ TESTED = ((2, 10), (2, 12))
 
 _PRIVATE_NAMES: dict[Any, tuple[str, ...]] = {
     ConnectionHandler: (
-        "_expand_client_hosts", "_connect", "_invoke", "_read_response", "_read_watch_event",
+        "_connect", "_invoke", "_read_response", "_read_watch_event",
     ),
     KazooClient: ("_call", "_session_callback"),
 }  # fmt: skip

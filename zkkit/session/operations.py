@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import ConnectionLost, NodeExists, ZkkitError
+from ..recipes.arguments import check_flag
 from ..recipes.shared import answer, begin_again, create_with_parents
 from ..retry import RetryPolicy
 from ..scripting import InSession, S, script
@@ -76,6 +77,7 @@ class Operations(InSession[S]):
             Unimplemented: the servers are too old for this mode, or are not set to take a TTL.
             TooLarge: data and path are larger than servers take.
         """
+        check_flag("make_parents", make_parents)
         if acl is not None:
             check_acl(acl)
             acl = tuple(acl)

@@ -30,6 +30,7 @@ _TLS_NAMES = frozenset(
 
 
 _LONGEST = (2**31 - 1) // 1000
+_SHORTEST = 0.001  # servers count in milliseconds
 
 
 class Options:
@@ -80,6 +81,11 @@ def _check_timeouts(timeout: float, connect_timeout: float) -> None:
     for name, seconds in (("timeout", timeout), ("connect_timeout", connect_timeout)):
         if not _is_number(seconds) or not 0 < seconds < float("inf"):
             raise ValueError(f"{name} must be a number of seconds > 0, not {seconds!r}")
+    if timeout < _SHORTEST:
+        raise ValueError(
+            f"timeout must be at least a millisecond ({_SHORTEST}), not {timeout!r}: servers count "
+            "in these"
+        )
     if timeout > _LONGEST:
         raise ValueError(
             f"timeout must be at most {_LONGEST} s, not {timeout!r}: the protocol has 32 bits "
@@ -90,10 +96,10 @@ def _check_timeouts(timeout: float, connect_timeout: float) -> None:
 def _check_tick(tick: float | None, timeout: float) -> None:
     if tick is None:
         return
-    if not _is_number(tick) or not 0 < tick <= timeout / 2:
+    if not _is_number(tick) or not _SHORTEST <= tick <= timeout / 2:
         raise ValueError(
-            f"tick is the servers' tickTime in seconds, at most half of timeout={timeout:g}, "
-            f"not {tick!r}"
+            f"tick is the servers' tickTime in seconds, from a millisecond ({_SHORTEST}) to half "
+            f"of timeout={timeout:g}, not {tick!r}"
         )
 
 

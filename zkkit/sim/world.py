@@ -23,7 +23,7 @@ from typing import Any, ParamSpec
 
 from ..errors import SessionLost, Unsupported, ZkkitError
 from ..paths import validate
-from ..retry import NEVER, RetryPolicy
+from ..retry import NEVER, RetryPolicy, check_policy
 from ..scripting import Blocking, InSession
 from ..steps import Fire, Mode, Request, Script
 from . import tree as trees
@@ -142,7 +142,9 @@ class World:
     def connect(
         self, name: str = "", *, retry: RetryPolicy = NEVER, node_data: bytes = b""
     ) -> SimSession:
-        """A new session. The retry policy bounds how often recipes begin again."""
+        """A new session. The retry policy bounds how often recipes begin again: ValueError for what
+        is none."""
+        check_policy(retry)
         number = len(self.sessions)
         session = SimSession(number, name or f"session {number + 1}", retry, node_data)
         self.sessions.append(session)
@@ -160,7 +162,8 @@ class World:
         """Add an actor: it runs the script that `function(*args, **kwargs)` gives. That must be the
         same script, from its start, every time.
 
-        Raises TypeError if it gives no script, ValueError if there is an actor of this name.
+        Raises TypeError if it gives no script, or the same generator again, and ValueError if there
+        is an actor of this name.
         """
         begin = partial(function, *args, **kwargs)
         if any(plan.name == name for plan in self.actors):
@@ -168,6 +171,11 @@ class World:
         first = begin()
         if not isinstance(first, Generator):
             raise TypeError(f"the actor {name} must begin with a script, not {first!r}")
+        if begin() is first:
+            raise TypeError(
+                f"the actor {name} must begin with a new script each time, not always with "
+                f"{first!r}: give the generator function, not what it gave"
+            )
         first.close()
         self.actors.append(ActorPlan(name, session.number, begin))
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 from ...errors import Cancelled, SessionClosed, SessionLost
 from ...scripting import S
 from ...steps import Call, Data, Mark, Recall, Remember, Script, Spawn
-from ..arguments import check_flag, check_methods
+from ..arguments import check_callback, check_flag, check_methods
 from ..long_lived import LongLived, log
 from .content import NOTHING, CachedNode, CacheEvent, EventKind, Known, Memory, Seen, Storage
 
@@ -72,12 +72,18 @@ class CacheBase(LongLived[S, CacheEvent]):
     # --- the content ----------------------------------------------------------------------
 
     def get(self, path: str | None = None) -> CachedNode | None:
-        """The node with this path (the cache's own if none is given), or None."""
-        return self._content.get(self.path if path is None else path)
+        """The node with this path (the cache's own if none is given), or None. Raises ValueError if
+        it is no text."""
+        return self._content.get(self._asked(path))
 
     def children(self, path: str | None = None) -> Mapping[str, CachedNode]:
-        """The nodes just below this path, by name."""
-        return self._content.children(self.path if path is None else path)
+        """The nodes just below this path, by name. Raises as `get`."""
+        return self._content.children(self._asked(path))
+
+    def _asked(self, path: str | None) -> str:
+        if not isinstance(path, str | None):
+            raise ValueError(f"path must be text, or None for that of the cache, not {path!r}")
+        return self.path if path is None else path
 
     def __iter__(self) -> Iterator[CachedNode]:
         """All nodes, as they are when the loop begins, by path."""
@@ -250,7 +256,8 @@ class CacheListener:
         cache.add_listener(CacheListener(created=print, after_initialized=True))
 
     `created(new)`, `changed(old, new)`, `deleted(old)`, `initialized()`. With `after_initialized`
-    nothing is heard of what was there at first.
+    nothing is heard of what was there at first. Raises ValueError for what is no function, or would
+    have to be awaited.
     """
 
     def __init__(
@@ -262,6 +269,13 @@ class CacheListener:
         initialized: Callable[[], object] | None = None,
         after_initialized: bool = False,
     ) -> None:
+        given = {
+            "created": created, "changed": changed, "deleted": deleted, "initialized": initialized
+        }  # fmt: skip
+        for name, function in given.items():
+            if function is not None:
+                check_callback(name, function)
+        check_flag("after_initialized", after_initialized)
         self._created, self._changed, self._deleted = created, changed, deleted
         self._initialized = initialized
         self._listens = not after_initialized
@@ -269,15 +283,15 @@ class CacheListener:
     def __call__(self, event: CacheEvent) -> None:
         if event.kind is EventKind.INITIALIZED:
             self._listens = True
-            if self._initialized:
+            if self._initialized is not None:
                 self._initialized()
         elif not self._listens:
             return
         elif event.old is None and event.new is not None:
-            if self._created:
+            if self._created is not None:
                 self._created(event.new)
         elif event.old is not None and event.new is None:
-            if self._deleted:
+            if self._deleted is not None:
                 self._deleted(event.old)
-        elif event.old is not None and event.new is not None and self._changed:
+        elif event.old is not None and event.new is not None and self._changed is not None:
             self._changed(event.old, event.new)

@@ -18,8 +18,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...errors import SessionLost
-from ...paths import join
+from ...errors import NoNode, SessionLost
+from ...paths import join, sequence_of, split
 from ...steps import (
     Children,
     Create,
@@ -147,15 +147,26 @@ class Pool(NamedTuple):
         listed, *limit = seen
         names = answer(listed)
         most = yield from self._limit(limit)
+        there = set(names)
+        for node in leases:
+            if split(node.path)[1] not in there:
+                raise NoNode(node.path)
         # Who is ahead counts, not how many there are: whatever somebody does by hand to the
-        # line, two that wait here never wait for each other.
-        return all(len(self.leases.ahead_of(node, names)) < most for node in leases)
+        # line, two that wait here never wait for each other. And whoever is ahead of one of ours is
+        # ahead of our last one, so none of ours has more ahead: the others need not be asked.
+        return len(self.leases.ahead_of(max(leases, key=_number), names)) < most
 
     def _limit(self, seen: Any) -> Script[int]:
         if isinstance(self.limit, int):
             return self.limit
         (found,) = seen if all_answered(seen) else ((yield from self.limit.ensure(watch=True)),)
         return self.limit.read(found)
+
+
+def _number(lease: Node) -> int:
+    """Its place in the order in which servers give numbers: the negative ones come last."""
+    number = sequence_of(split(lease.path)[1], KIND)
+    return 0 if number is None else number % 2**32
 
 
 class LeaseAttempt(NamedTuple):

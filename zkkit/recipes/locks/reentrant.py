@@ -50,7 +50,7 @@ from typing import Any, ClassVar
 from ...paths import join
 from ...scripting import S, script
 from ...steps import Children, Guid, Mode, Node, Proved, Script
-from ..arguments import check_callable, check_flag, checked_data
+from ..arguments import check_callback, check_flag, checked_data
 from ..line import Line, Rule, first_in_line
 from ..shared import create_protected, saw_it_go, withdraw
 from .hold import Hold
@@ -80,7 +80,7 @@ class ReentrantLock(OwnedLock[S]):
         node_data: bytes | None = None,
     ) -> None:
         super().__init__(session, path)
-        check_callable("a rule", rule)
+        check_callback("a rule", rule)
         check_flag("persistent", persistent)
         # A persistent node is removed by hand where its owner crashed, perhaps with all others: who
         # waits there looks each time whether its own is left. So does who has a rule of its own.
