@@ -96,9 +96,7 @@ def test_bad_plans_are_refused():
     with pytest.raises(TypeError, match="must begin with a script"):
         world.actor("B", session, lambda: 42)
     used = script()
-    with pytest.raises(
-        TypeError, match=r"a new script each time, not always .*give the"
-    ):
+    with pytest.raises(TypeError, match=r"a new script each time, not always .*give the"):
         world.actor("B", session, lambda: used)
     with pytest.raises(ValueError, match="retry must be a policy"):
         world.connect(retry=3)
