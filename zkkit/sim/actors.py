@@ -46,7 +46,7 @@ from .errors import Endless, SwallowedCancel
 from .outside import ReadOutside, WriteOutside, ask_store
 from .roster import Roster
 from .scripts import Moment, NotComparable, value_of
-from .state import GONE, Draft, Fact, Grant, forget_lag
+from .state import GONE, Draft, Fact, Grant, State, forget_lag
 from .steps import Say, Work
 from .user_code import UserCode
 from .watch_users import WatchUsers
@@ -59,6 +59,7 @@ _SWALLOWED = SwallowedCancel(
     "it was cancelled, and ended as if nothing had happened",
     hint="clean up, then let Cancelled pass: `raise` at the end of the except block",
 )
+_TELLING = frozenset({"said", "acquired", "reentrant", "released", "applied"})
 _NOTHING: list[BaseException] = []  # an actor is seldom interrupted while it moves
 
 
@@ -161,6 +162,7 @@ class Actors:
         }
         self.events: dict[str, Callable[..., None]] = {
             "begin": self.resume,
+            "come": self.resume,
             "work": self._on_work,
             "pause over": self._on_pause_over,
             "call": self._on_call,
@@ -273,6 +275,18 @@ class Actors:
     def follow(self, trail: list[Stride] | None) -> None:
         """Add every step of a script to this, while a story is told; None: no more."""
         self._host = self if trail is None else _Followed(self, trail)
+
+    def tells_at_once(self, state: State, a: int) -> bool:
+        """Whether an actor that begins in this state lets others know of it, or acts, before its
+        first step that takes time."""
+        host, self._host = self._host, self  # it only seems to begin: no story tells of that
+        try:
+            draft = Draft(state)
+            self.resume(draft, a)
+            self.drain(draft)
+        finally:
+            self._host = host
+        return any(fact.kind in _TELLING for fact in draft.facts)
 
     # --- running their scripts --------------------------------------------------------------------
 

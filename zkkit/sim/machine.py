@@ -69,7 +69,8 @@ class Machine:
     # --- what can happen, and what it leads to ------------------------------------------------
 
     def begin(self) -> Draft:
-        """The first state: every actor has run up to its first step that takes time."""
+        """The first state: every actor has run up to its first step that takes time. But who tells
+        something on its way there is yet to come: when it does so matters."""
         roster = self.roster
         fresh: Any = (
             "up",
@@ -90,11 +91,14 @@ class Machine:
         )
         actors = tuple((((root.start, 0, 0.0),), "", *GONE[2:]) for root in self._roots)
         tree = self._servers.known(self.tree)
-        draft = Draft((tree, sessions, actors, self._budget, (), (), ()))
+        state = (tree, sessions, actors, self._budget, (), (), ())
+        draft = Draft(state)
         for a in range(len(actors)):
             if len(roster.crew[roster.home[a]]) > 1:
                 # In one session requests keep their order, so when somebody begins matters.
                 draft.actor(a)[at.DOES] = "begin"
+            elif self._actors.tells_at_once(state, a):
+                draft.actor(a)[at.DOES] = "come"
             else:
                 self._actors.resume(draft, a)
         self._actors.drain(draft)

@@ -42,6 +42,7 @@ _EVENTS = {
     "vanish": "the server expires the crashed {session}",
     "forget": "the server expires the old session that {session} had given up",
     "begin": "{actor} begins",
+    "come": "{actor} comes",
     "work": "{actor} has done its work",
     "pause over": "{actor}'s pause is over",
     "call": "user code asked for in {session} runs",
