@@ -246,6 +246,19 @@ class Ranks:
         return (str, _IN_TEXT.sub(known, text))
 
 
+def has_grown(first: State, state: State) -> bool:
+    """Whether a state has larger numbers than the first one of those that are alike, or more of
+    what is counted up to two. If it lies behind that one, the same events lead on without end."""
+    return state is not first and _size(state) > _size(first)
+
+
+def _size(state: State) -> int:
+    actors = state[at.ACTORS]
+    return int(
+        state[at.TREE].zxid + sum(actor[at.GUIDS] + len(actor[at.FIRES]) for actor in actors)
+    )
+
+
 def _may_shift(tree: Tree) -> bool:
     """Whether the sequence numbers of a world can be as much larger as one likes: its counters are
     far from their end, and have given all the numbers that names have."""
