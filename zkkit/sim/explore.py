@@ -526,6 +526,7 @@ class _Search:
             could_strike=tuple(kind for kind in self.kinds if kind not in self.never),
             could_not_strike=tuple(kind for kind in self.kinds if kind in self.never),
             whom=self.faults.whom,
+            stood_still=self.machine.stood_still,
         )  # fmt: skip
 
     def random_walks(

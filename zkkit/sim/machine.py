@@ -14,6 +14,7 @@ the table of them all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from . import state as at
@@ -22,7 +23,7 @@ from .choices import Choices
 from .connections import Connections
 from .faults import Faults
 from .roster import Roster, Setting
-from .scripts import Root, dismiss
+from .scripts import Root, dismiss, quietly
 from .servers import SimServers
 from .state import GONE, Draft, Event, State, forget_lag, session_id
 from .user_code import UserCode
@@ -147,6 +148,15 @@ class Machine:
 
     def close(self) -> None:
         """Give up all generators."""
-        for generator in self.activity.generators:
-            dismiss(generator)
-        self.activity.generators.clear()
+        gone = [dismiss(generator) for generator in self.activity.generators]
+        with nullcontext() if all(gone) else quietly():
+            if not all(gone):
+                for root in self._roots:
+                    root.let_go()
+                self.activity.latest.clear()
+            self.activity.generators.clear()
+
+    @property
+    def stood_still(self) -> tuple[str, ...]:
+        """The steps that always gave 0 to scripts other than zkkit's own."""
+        return tuple(sorted(self._actors.stood_still))
