@@ -7,7 +7,7 @@ import pytest
 
 from zkkit.errors import ConnectionLost, MultiFailed, NoNode
 from zkkit.recipes.shared import delete_surely, until_answered
-from zkkit.sim import NO_FAULTS, Work, World, explore, one
+from zkkit.sim import NO_FAULTS, Work, World, explore, one, replay
 from zkkit.sim.properties import (
     History,
     NobodyTakesAway,
@@ -62,8 +62,6 @@ def test_whoever_takes_a_node_away_is_named(delete):
 
 
 def replayed(story, delete):
-    from zkkit.sim import replay
-
     world = world_of(holder, takes_away(delete))
     return replay(story, world, [NobodyTakesAway()]) == story.wrong
 
@@ -194,12 +192,6 @@ def test_a_hold_may_be_released_by_another_one_of_its_session():
 
 
 def test_what_others_hold_by_a_node_is_not_held_by_oneself():
-    said = []
-
-    def asks():
-        zxid = (yield from Get("/l")).stat.czxid
-        said.append((yield from StillHeld(0, "/l", zxid)))
-
     def asks_and_holds():
         zxid = (yield from Get("/l")).stat.czxid
         yield from Mark("acquired", "/l", zxid)

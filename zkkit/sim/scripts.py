@@ -227,11 +227,13 @@ class Root:
         after.step = step
 
     def let_go(self) -> None:
-        """Keep no generator any more, neither here nor in the scripts inside this one."""
+        """Keep no generator any more, here and in the scripts inside this one, which is over."""
         ahead, seen = [self.start], {self.start}
         while ahead:
             moment = ahead.pop()
-            moment.live = None
+            moment.live = moment.step = moment.root.last_step = None
+            for error in moment.thrown:
+                error.__traceback__ = error.__context__ = None  # with whoever has caught it
             after = {*moment.sent.values(), *moment.thrown.values()}
             if moment.body is not None:
                 after.add(moment.body.start)
