@@ -6,12 +6,13 @@ from __future__ import annotations
 import pytest
 
 from zkkit import ReentrantLock
+from zkkit.errors import NodeExists
 from zkkit.recipes.shared import pause
-from zkkit.sim import NO_FAULTS, World, contenders, explore, one
+from zkkit.sim import NO_FAULTS, Say, Work, World, contenders, explore, one, replay
 from zkkit.sim.explore import _Budget, _Limit, _Search
-from zkkit.sim.properties import Always, NoLostWakeup, of_a_fair_lock
-from zkkit.sim.ranks import BY_RANK
-from zkkit.steps import Children, Create, Delete, Exists, Guid, Mode
+from zkkit.sim.properties import Always, History, NoLostWakeup, mutual_exclusion, of_a_fair_lock
+from zkkit.sim.ranks import BY_RANK, NEAR
+from zkkit.steps import Children, Create, Delete, Exists, Guid, Mark, Mode, Set
 
 LITTLE = _Budget(300, 600.0)
 
@@ -143,3 +144,73 @@ def test_by_rank_it_is_explored_once(searches):
 def test_it_is_not_tried_where_it_is_not_wanted(searches):
     explore(world_of(polls, gives), [NoLostWakeup()], states=2000, by_rank=False)
     assert searches == [False]
+
+
+# --- followers that lag ---------------------------------------------------------------------
+
+
+def takes_for_ever():
+    """A lock that is polled, again and again."""
+    while True:
+        while True:
+            try:
+                node = yield from Create("/l/lock", mode=Mode.EPHEMERAL)
+                break
+            except NodeExists:
+                while (yield from Exists("/l/lock")) is not None:
+                    yield from pause(1.0)
+        yield from Mark("acquired", node.path, node.stat.czxid)
+        yield from Work()
+        yield from Mark("released", node.path, node.stat.czxid)
+        yield from Delete(node.path)
+
+
+def test_endless_lives_have_an_end_of_states_with_a_follower_that_lags():
+    """What it has not seen would grow for ever: it is kept near, and the verdict says so."""
+    world = world_of(takes_for_ever, takes_for_ever)
+    asked = [mutual_exclusion(), NoLostWakeup()]
+    verdict = explore(world, asked, faults=one("lag"))
+    assert verdict.holds and verdict.complete == "all explored" and verdict.states < 2000
+    assert verdict.bounds.endswith(f", {NEAR.format(4)}") and "lag" in verdict.could_strike
+    without = explore(world, asked, faults=NO_FAULTS)
+    assert "behind" not in without.bounds
+
+
+def test_a_follower_is_kept_near_only_where_it_must_be(monkeypatch):
+    """Few changes: nobody waits for a follower, and nothing is said."""
+    world = contenders(ReentrantLock, 2)
+    verdict = explore(world, of_a_fair_lock(), faults=one("lag"), by_rank=True)
+    assert verdict.holds and "behind" not in verdict.bounds
+    monkeypatch.setattr("zkkit.sim.ranks._FAR_BEHIND", 1)
+    nearer = explore(world, of_a_fair_lock(), faults=one("lag"), by_rank=True)
+    assert nearer.holds and nearer.states < verdict.states and "behind" in nearer.bounds
+
+
+def test_what_a_follower_that_lags_brings_about_is_told_truly():
+    """Whoever trusts what it shows holds beside another one: found by rank, told exactly."""
+
+    def trusts():
+        while True:
+            if (yield from Exists("/l/lock")) is None:
+                yield from Set("/l", b"")
+                yield from Say("in")
+                yield from Work()
+                yield from Say("out")
+
+    def owns():
+        while True:
+            yield from Create("/l/lock")
+            yield from Say("in")
+            yield from Work()
+            yield from Say("out")
+            yield from Delete("/l/lock")
+
+    def crowd(facts, view):
+        inside = sum({"in": 1, "out": -1}[fact.what] for fact in facts)
+        return "both are in" if inside > 1 else None
+
+    world = world_of(trusts, owns)
+    asked = [History("one", crowd, "said")]
+    verdict = explore(world, asked, faults=one("lag"), states=3000)
+    assert verdict.story.wrong == "both are in"
+    assert replay(verdict.story, world, asked) == "both are in"

@@ -84,6 +84,19 @@ def swallows_within():
             continue
 
 
+def cleans_up():
+    """Closed in the midst of this it would yield once more."""
+    try:
+        yield from Work()
+    finally:
+        yield from Exists("/l")
+
+
+def stands_in_another():
+    yield from Exists("/l")
+    yield from cleans_up()
+
+
 @pytest.fixture
 def complaints(monkeypatch):
     heard = []
@@ -94,6 +107,9 @@ def complaints(monkeypatch):
 def test_python_does_not_complain_of_scripts_that_do_not_let_go(complaints):
     """One that catches whatever is thrown into it is let go without a sound."""
     hook = sys.unraisablehook
+    assert explore(world_of(stands_in_another), [EndsWell()], faults=one("cancel")).holds
+    gc.collect()
+    assert complaints == []
     verdict = explore(
         world_of(swallows_everything, swallows_everything), [EndsWell()], faults=one()
     )

@@ -25,7 +25,7 @@ from .properties import FAMILIES, Goal, NobodyStarves, Property, View
 from .properties.base import Unreadable
 from .properties.goals import needed
 from .properties.scripts import ALWAYS_ASKED
-from .ranks import BY_RANK, FORGETFUL, Ranks, has_grown
+from .ranks import BY_RANK, Ranks, has_grown
 from .rounds import Rounds
 from .snapshot import short
 from .state import MEMOS, Draft, Event, Fact, State
@@ -475,8 +475,8 @@ class _Search:
         bounds, complete = self.bounds, "all explored"
         if preemptions is not None:
             bounds, complete = f"{bounds}, at most {preemptions} preemptions", "bounded"
-        if ranks is not None and ranks.forgets:
-            bounds += f", {FORGETFUL}"
+        if ranks is not None:
+            bounds += ranks.bounds
         if out_of_time:
             bounds, complete = f"{bounds}, given up looking for rounds", "given up"
         if queue:

@@ -113,12 +113,17 @@ def _inside(step: Spawn | Within[Any]) -> Any:
     return step.script if isinstance(step, Spawn) else step.body
 
 
+class _Dismissed(BaseException):
+    """Thrown into a script that is not needed any more. No GeneratorExit: where scripts stand
+    inside each other Python does not throw that into the innermost one, but closes it."""
+
+
 def dismiss(generator: Script[Any]) -> bool:
     """Let a generator go without a sound: closed while it cleans up, it would yield once more, and
     Python would complain. Whether it goes: some catch whatever is thrown."""
     for _ in range(20):
         try:
-            generator.throw(GeneratorExit)
+            generator.throw(_Dismissed)
         except BaseException:
             return True
     return False
