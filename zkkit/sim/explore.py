@@ -397,8 +397,8 @@ class _Search:
         trial: _Budget | None = None,
         otherwise: Trial | None = None,
     ) -> Verdict:
-        """Explore within a budget: that of a trial, until it is known that without ranks there is
-        no end. `otherwise`: what else to try before it is used up."""
+        """Explore within a budget: that of a trial, until something is broken or it is known that
+        without ranks there is no end. `otherwise`: what else to try before it is used up."""
         machine, never = self.machine, self.never
         rounds_matter = preemptions is None and bool(self._against_rounds)
         suspects: dict[State, tuple[State, Event]] = {}
@@ -416,6 +416,8 @@ class _Search:
         events = 0
         while queue:
             if limit.is_near(events):
+                if self.grows or broken:
+                    limit.budget = budget
                 if limit.is_reached(events, len(came), len(queue), broken):
                     break
                 if otherwise and not broken and limit.is_late(len(came)):
@@ -457,7 +459,6 @@ class _Search:
                     continue
                 if trial and not self.grows and _goes_on(true_after, after, key, came):
                     self.grows = True
-                    limit.budget = budget
                 if rounds_matter and place < own and (known is None or known[2] <= depth):
                     suspects.setdefault(after, (key, event))
         endless = _Broken(self.properties)
