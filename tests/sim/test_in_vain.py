@@ -420,7 +420,7 @@ def test_nothing_is_explained_while_something_is_under_way():
     [
         ("ThrowsAwayTheRest", r"B removed item 2, in step \d+ \[queues.py:\d+\]"),
         ("RemovesBeforeItWorks", r"B removed item 1, in step \d+ \[queues.py:\d+\]"),
-        ("AddsTwo", r"B wrote /n last, in step \d+ \[counters.py:\d+\]"),
+        ("AddsTwo", r"A wrote /n last, in step \d+ \[counters.py:\d+\]"),
     ],
 )
 def test_the_culprit_is_named_not_the_victim(name, culprit):

@@ -107,9 +107,9 @@ def test_a_story_is_told_step_by_step(story):
         ("WatchesTheParent", "B watches the children of /l"),
         ("DeletesByName", "there now: /l, /l/lock (of B's session; data <B>)"),
         ("ComparesAsText", "B holds /l/<B>lock--2147483648   [owned.py:*]"),
-        ("adds_blindly", "B: set /n to 3 if version 2 -> done (version 3)   [counters.py:*]"),
-        ("adds_blindly", "B: get /n -> 2 (version 2)   [counters.py:*]"),
-        ("adds_blindly", "there now: /n (data 3; version 3), /marks"),
+        ("adds_blindly", "A: set /n to 2 if version 1 -> done (version 2)   [counters.py:*]"),
+        ("adds_blindly", "A: get /n -> 1 (version 1)   [counters.py:*]"),
+        ("adds_blindly", "there now: /n (data 2; version 2), /marks"),
         ("adds_blindly", "A says: adds 1   [counters.py:*]"),
         ("passes_when_woken", "A says: passes   [barriers.py:*]"),
         ("TakesAnOldNode", "A gets SessionLost   [locks.py:*]"),
@@ -177,9 +177,10 @@ def test_every_step_of_every_story_has_a_line():
 
 
 def test_the_stories_of_the_gallery_are_short():
-    """Nobody reads more than that."""
+    """Nobody reads more than that. (Who comes, before it has done anything, does not count.)"""
     for each in ALL:
-        assert len(story_of(each.name).events) <= 15, each.name
+        events = [event for event in story_of(each.name).events if event[0] != "come"]
+        assert len(events) <= 15, each.name
 
 
 def test_a_request_nobody_waits_for_has_the_line_that_sent_it():

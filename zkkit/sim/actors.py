@@ -47,8 +47,8 @@ from . import state as at
 from .errors import Endless, SwallowedCancel
 from .outside import ReadOutside, WriteOutside, ask_store
 from .roster import Roster
-from .scripts import Moment, NotComparable, value_of
-from .state import GONE, Draft, Fact, Grant, forget_lag
+from .scripts import Moment, NotComparable, tellable, value_of
+from .state import GONE, LEFT, Draft, Fact, Grant, State, disowned, forget_lag
 from .steps import Say, Work
 from .user_code import UserCode
 from .watch_users import WatchUsers
@@ -60,6 +60,7 @@ _SWALLOWED = SwallowedCancel(
     "it was cancelled, and ended as if nothing had happened",
     hint="clean up, then let Cancelled pass: `raise` at the end of the except block",
 )
+_TELLING = frozenset({"said", "acquired", "reentrant", "released", "applied"})
 _NOTHING: list[BaseException] = []  # an actor is seldom interrupted while it moves
 
 
@@ -129,11 +130,14 @@ class Actors:
         self._kept: list[Any] = []  # what the ids in the caches belong to
         self._values: dict[Hashable, Any] = {}
         self._remembered: dict[int, Any] = {}
+        self._told: dict[int, BaseException] = {}
+        self.stood_still: set[str] = set()
+        """What always gave 0 to those who asked for it in scripts of their own."""
         self._host: Host[Mover] = self
         self.instant: dict[type, Callable[[Mover, Any], Any]] = {
             steps.Guid: self._guid,
-            steps.Now: lambda mover, step: 0.0,
-            steps.Random: lambda mover, step: 0.0,
+            steps.Now: self._always_0,
+            steps.Random: self._always_0,
             steps.Actor: self._who,
             steps.SessionId: lambda mover, step: mover.draft.sessions[self._home[mover.a]][at.ID],
             steps.Proved: lambda mover, step: None,  # no time passes in a world
@@ -162,6 +166,7 @@ class Actors:
         }
         self.events: dict[str, Callable[..., None]] = {
             "begin": self.resume,
+            "come": self.resume,
             "work": self._on_work,
             "pause over": self._on_pause_over,
             "call": self._on_call,
@@ -275,6 +280,18 @@ class Actors:
         """Add every step of a script to this, while a story is told; None: no more."""
         self._host = self if trail is None else _TrailKeeper(self, trail)
 
+    def tells_at_once(self, state: State, a: int) -> bool:
+        """Whether an actor that begins in this state lets others know of it, or acts, before its
+        first step that takes time."""
+        host, self._host = self._host, self  # it only seems to begin: no story tells of that
+        try:
+            draft = Draft(state)
+            self.resume(draft, a)
+            self.drain(draft)
+        finally:
+            self._host = host
+        return any(fact.kind in _TELLING for fact in draft.facts)
+
     # --- running their scripts --------------------------------------------------------------------
 
     def resume(
@@ -374,7 +391,7 @@ class Actors:
     def _notify(self, mover: Mover, step: steps.Notify) -> None:
         session = mover.draft.session(self._home[mover.a])
         if session[at.CALLS]:
-            session[at.CALLS] = (*session[at.CALLS], (-1, mover.moment))
+            session[at.CALLS] = (*session[at.CALLS], (LEFT, mover.moment))
         else:
             value, error = self._user_code.call(mover.moment)
             outcome = value if error is None else error
@@ -434,11 +451,12 @@ class Actors:
         session = draft.session(self._home[a])
         if does == "fly":
             session[at.QUEUE] = tuple(
-                (-1 if owner == a else owner, request, i) for owner, request, i in session[at.QUEUE]
+                (disowned(owner) if owner == a else owner, request, i)
+                for owner, request, i in session[at.QUEUE]
             )
         elif does == "call":
             session[at.CALLS] = tuple(
-                (-1 if owner == a else owner, moment) for owner, moment in session[at.CALLS]
+                (LEFT if owner == a else owner, moment) for owner, moment in session[at.CALLS]
             )
 
     def _finish(self, mover: Mover, error: BaseException | None) -> None:
@@ -446,7 +464,11 @@ class Actors:
         if actor[at.CANCELS] and error is None:
             error = _SWALLOWED
             draft.facts.append(Fact("failed", a, error, mover.last.place.text))
-        elif error is not None and self._is_bug(error):
+        elif error is not None and not isinstance(error, ZkkitError | Cancelled):
+            bug, error = not self._user_code.raised(error), self._tellable(error)
+            if bug:
+                draft.facts.append(Fact("failed", a, error, mover.end.place.text))
+        elif isinstance(error, NotAStep | InvalidPath):
             draft.facts.append(Fact("failed", a, error, mover.end.place.text))
         job = actor[at.FRAMES][0][at.MOMENT].root.employed
         actor[:] = GONE
@@ -467,11 +489,14 @@ class Actors:
             if known is not None:
                 self._write(draft, s, job, known._replace(ended=True))
 
-    def _is_bug(self, error: BaseException) -> bool:
-        """Whether it is no error that steps or user code raise, but one of the script's own."""
-        if isinstance(error, ZkkitError | Cancelled):
-            return isinstance(error, NotAStep | InvalidPath)
-        return not self._user_code.raised(error)
+    def _tellable(self, error: BaseException) -> BaseException:
+        """An error that is no error of zkkit's; in place of one that cannot be shown, another one
+        that bears its name."""
+        known = self._told.get(id(error))
+        if known is None:
+            self._kept.append(error)
+            known = self._told[id(error)] = tellable(error)
+        return known
 
     def _tell_stoppers(self, draft: Draft, ended: int) -> None:
         for a in self._roster.crew_of(self._home[ended], draft.actors):
@@ -497,6 +522,11 @@ class Actors:
     def _guid(self, mover: Mover, step: steps.Guid) -> str:
         mover.actor[at.GUIDS] += 1
         return f"{mover.a + 1:08d}-0000-0000-0000-{mover.actor[at.GUIDS]:012d}"
+
+    def _always_0(self, mover: Mover, step: steps.Now | steps.Random) -> float:
+        if not mover.moment.private:  # zkkit's own recipes only choose how long they pause
+            self.stood_still.add(type(step).__name__)
+        return 0.0
 
     def _remember(self, mover: Mover, step: steps.Remember) -> None:
         value = None if step.value is None else self._one_of_a_kind(step)
@@ -547,9 +577,18 @@ class Actors:
         draft = mover.draft
         if step.watch:
             self._heed(mover, held_key(step.path, step.zxid))
-        return step.session_id in (0, draft.sessions[self._home[mover.a]][at.ID]) and any(
-            (grant.path, grant.zxid) == (step.path, step.zxid) for grant in draft.grants
-        )
+        same = step.session_id in (0, draft.sessions[self._home[mover.a]][at.ID])
+        return same and bool(self._those_of(draft, mover.a, step.path, step.zxid))
+
+    def _those_of(self, draft: Draft, a: int, path: str, zxid: int) -> list[Grant]:
+        """The grants by this node that an actor and the others of its session have."""
+        return [
+            grant
+            for grant in draft.grants
+            if grant.path == path
+            and grant.zxid == zxid
+            and self._home[grant.actor] == self._home[a]
+        ]
 
     def _mark(self, mover: Mover, step: steps.Mark) -> None:
         draft, a = mover.draft, mover.a
@@ -561,9 +600,10 @@ class Actors:
             return
         if step.what in ("released", "unled"):
             draft.facts.append(Fact("released", a, step.path, step.zxid))
-            draft.grants = tuple(
-                g for g in draft.grants if (g.path, g.zxid) != (step.path, step.zxid)
-            )
+            ended = self._those_of(draft, a, step.path, step.zxid)
+            # By others of its session only where it has none itself: they may share a node.
+            ended = [grant for grant in ended if grant.actor == a] or ended
+            draft.grants = tuple(grant for grant in draft.grants if grant not in ended)
             return
         if step.kind == "reentrant":
             draft.facts.append(Fact("reentrant", a, step.path, step.zxid))

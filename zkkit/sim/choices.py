@@ -66,7 +66,7 @@ class Choices:
         actors = state[at.ACTORS]
         for a, actor in enumerate(actors):
             does = actor[at.DOES]
-            if does not in ("work", "begin", "pause") or self._stands_still(state, a):
+            if does not in ("work", "begin", "come", "pause") or self._stands_still(state, a):
                 continue
             events.append(("pause over", a) if does == "pause" else (does, a))
         if len(actors) > self._roster.count:
@@ -98,7 +98,8 @@ class Choices:
         )
 
     def misfortunes(self, state: State) -> list[Event]:
-        """Which faults can happen."""
+        """Which faults can happen. Who has not come yet is struck by none, but its follower may lag
+        already."""
         budget = state[at.BUDGET]
         if not budget[0]:
             return []
@@ -108,7 +109,8 @@ class Choices:
             if session[at.LIFE] != "up" or s not in self._struck_sessions:
                 continue
             actors = state[at.ACTORS]
-            at_home = any(actors[a][at.FRAMES] for a in self._roster.crew_of(s, actors))
+            does = [actors[a][at.DOES] for a in self._roster.crew_of(s, actors)]
+            at_home = does.count("ended") < len(does)
             if session[at.QUEUE]:
                 if "request lost" in allowed:
                     events.append(("request lost", s))
@@ -123,12 +125,16 @@ class Choices:
                         events += [("lag", s, *each) for each in lost]
             elif "request lost" in allowed and session[at.USERS]:
                 events.append(("request lost", s))
-            if at_home:
+            lags: list[Event] = []
+            if at_home and "lag" in allowed and not session[at.LAGS]:
+                lags = [("lag", s, *move) for move in self._commits(state, s)]
+            if "come" in does:
+                events += lags
+            elif at_home:
                 events += [(kind, s) for kind in ("crash", "expire") if kind in allowed]
                 if "give up" in allowed:
                     events += [("give up", s, arrive) for arrive in {0, len(session[at.QUEUE])}]
-                if "lag" in allowed and not session[at.LAGS]:
-                    events += [("lag", s, *move) for move in self._commits(state, s)]
+                events += lags
                 if "pause" in allowed and any(self._home[g.actor] == s for g in state[at.GRANTS]):
                     events.append(("pause", s))
                 if "lapse" in allowed and any(
@@ -137,6 +143,8 @@ class Choices:
                     events.append(("lapse", s))
         for a, actor in enumerate(state[at.ACTORS]):
             if not actor[at.FRAMES] or a in self._spared or self._stands_still(state, a):
+                continue
+            if actor[at.DOES] == "come":
                 continue
             if self._home[a] not in self._struck_sessions:
                 continue  # spawned by somebody who is spared

@@ -11,7 +11,7 @@ from . import state as at
 from .actors import CLOSED, Actors
 from .roster import Roster
 from .servers import SimServers
-from .state import GONE, Draft, Fact, forget_lag, session_id
+from .state import GONE, Draft, Fact, disowned, forget_lag, session_id
 from .watching import NO_WATCHES
 
 _BROKEN = "the connection broke while a request was under way"
@@ -75,7 +75,9 @@ class Connections:
         session[at.LIFE] = "crashed"
         session[at.USERS], session[at.WATCHES] = frozenset(), NO_WATCHES
         forget_lag(session)
-        session[at.QUEUE] = tuple((-1, request, i) for _, request, i in session[at.QUEUE])
+        session[at.QUEUE] = tuple(
+            (disowned(owner), request, i) for owner, request, i in session[at.QUEUE]
+        )
         session[at.TABLE] = ()
         self._forget_grants(draft, s)
         session[at.CALLS], session[at.HEEDS] = (), frozenset()

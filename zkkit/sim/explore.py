@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from .errors import NothingAsked, StoryMismatch
+from .errors import NothingAsked, ScriptFault, StoryMismatch
 from .fairness import OutOfTime, find_round, move_of, round_at_end
 from .faults import CANCEL, Faults
 from .machine import Machine
@@ -25,7 +25,7 @@ from .properties import FAMILIES, Goal, NobodyStarves, Property, View
 from .properties.base import Unreadable
 from .properties.goals import needed
 from .properties.scripts import ALWAYS_ASKED
-from .ranks import BY_RANK, FORGETFUL, Ranks
+from .ranks import BY_RANK, Ranks, has_grown
 from .rounds import Rounds
 from .snapshot import short
 from .state import MEMOS, Draft, Event, Fact, State
@@ -34,6 +34,16 @@ from .verdict import Verdict
 from .watchdog import watched_over
 from .world import World
 
+
+class _Budget(NamedTuple):
+    """How many states, and how many seconds."""
+
+    states: int
+    seconds: float
+
+
+Trial: TypeAlias = Callable[[_Budget], "Verdict | None"]
+"""Another search, given what this one has used up so far; None: this one is to go on."""
 Breaches: TypeAlias = tuple[Breach, ...]
 Asking: TypeAlias = tuple[int, str, Callable[..., str | None]]
 """Where a property stands among them all, its name, and a question that it has an answer to."""
@@ -71,9 +81,11 @@ def explore(
     With `preemptions` only those in which a session that could go on is left for another one at
     most so often; faults are not counted as leaving.
 
-    Where scripts try again and again numbers only grow, and there is no end of states. When the
-    budget is used up, all is explored once more, with the same budget, with numbers compared by
-    rank (zkkit.sim.ranks): True does so at once, False never. `NobodyStarves` needs it at once.
+    Where scripts try again and again numbers only grow, and there is no end of states. After 10,000
+    of them, or 2 seconds, and now and then from there on, it is tried whether that is so, and where
+    it is all is explored with numbers compared by rank (zkkit.sim.ranks), with the same budget; so
+    it is where the budget is used up. True does so at once, False never. `NobodyStarves` needs it
+    at once.
 
     Raises:
         NothingAsked: `properties` is left out.
@@ -101,16 +113,36 @@ def explore(
         elif progress is not None:
             progress(explored)
 
-    def search(ranks: bool) -> Verdict:
+    def search(ranks: bool, preemptions: int | None = None, **more: Any) -> tuple[Verdict, bool]:
         searching = _Search(world, faults, asked, by_rank=ranks)
         with searching.running():
-            return searching.breadth_first(
-                states, seconds, preemptions, None if progress is None else tell
-            )
+            found = searching.breadth_first(budget, preemptions, heard, **more)
+        return found, searching.grows
 
-    verdict = search(at_once)
-    if verdict.holds is None and by_rank is None and not at_once:
-        again = search(True)
+    budget = _Budget(states, seconds)
+    heard = None if progress is None else tell
+    last: Verdict | None = None  # by rank, with all of the budget
+    trying = by_rank is None and not at_once
+
+    def try_by_rank(so_far: _Budget) -> Verdict | None:
+        """What is found by rank; None unless exactly there is no end, or something is broken."""
+        nonlocal last, trying
+        if last is not None or not trying:
+            return None
+        try:
+            found, grows = search(True, trial=so_far)
+        except ScriptFault:
+            trying = False  # it computes with numbers, and these are large
+            return None
+        if grows:
+            last = found
+        if not found.stories and (not grows or found.holds is None):
+            return None
+        return replace(found, seconds=so_far.seconds + found.seconds)
+
+    verdict, _ = search(at_once, preemptions, otherwise=try_by_rank if trying else None)
+    if verdict.holds is None and trying:
+        again = last or search(True)[0]
         spent = verdict.seconds + again.seconds
         if again.holds is None:
             verdict = replace(verdict, bounds=f"{verdict.bounds}, by rank as well", seconds=spent)
@@ -190,6 +222,8 @@ class _Search:
         self.given = tuple(asked)
         self.machine = machine = world.machine(faults)
         self.ranks = Ranks(machine) if by_rank else None
+        self.grows = False
+        """Whether it is known that without ranks there is no end of states."""
         own = (each for each in asked if not isinstance(each, Goal))
         self.properties: tuple[Property, ...] = (*ALWAYS_ASKED, *own)
         asked = (*asked, *needed(asked))
@@ -356,11 +390,15 @@ class _Search:
 
     def breadth_first(
         self,
-        most: int,
-        seconds: float,
+        budget: _Budget,
         preemptions: int | None,
         progress: Callable[[Explored], object] | None,
+        *,
+        trial: _Budget | None = None,
+        otherwise: Trial | None = None,
     ) -> Verdict:
+        """Explore within a budget: that of a trial, until something is broken or it is known that
+        without ranks there is no end. `otherwise`: what else to try before it is used up."""
         machine, never = self.machine, self.never
         rounds_matter = preemptions is None and bool(self._against_rounds)
         suspects: dict[State, tuple[State, Event]] = {}
@@ -374,11 +412,19 @@ class _Search:
         queue: deque[tuple[Any, int]] = deque() if wrong else deque([(start, 0)])
         broken = _Broken(self.properties)
         broken.add(wrong, start)
-        limit = _Limit(most, seconds, progress)
+        limit = _Limit(trial or budget, progress)
         events = 0
         while queue:
-            if limit.is_near(events) and limit.is_reached(events, len(came), len(queue), broken):
-                break
+            if limit.is_near(events):
+                if self.grows or broken:
+                    limit.budget = budget
+                if limit.is_reached(events, len(came), len(queue), broken):
+                    break
+                if otherwise and not broken and limit.is_late(len(came)):
+                    found = otherwise(_Budget(len(came), limit.spent))
+                    if found is not None:
+                        return found
+                    limit.go_on()
             key, depth = queue.popleft()
             state = key if preemptions is None else key[0]
             moves = machine.moves(state)
@@ -392,7 +438,8 @@ class _Search:
                 never.difference_update([event[0] for event in moves[own:]])
             for place, event in enumerate(moves):
                 events += 1
-                state_after, wrong = self.judge(machine.after(state, event), state[MEMOS])
+                true_after, wrong = self.judge(machine.after(state, event), state[MEMOS])
+                state_after = true_after
                 if ranks is not None and not wrong:
                     state_after = ranks.first(state_after)
                 after: Any = state_after
@@ -409,7 +456,10 @@ class _Search:
                 known = came.setdefault(after, new)  # hashed once: that is what takes the time
                 if known is new:
                     queue.append((after, depth + 1))
-                elif rounds_matter and place < own and (known is None or known[2] <= depth):
+                    continue
+                if trial and not self.grows and _goes_on(true_after, after, key, came):
+                    self.grows = True
+                if rounds_matter and place < own and (known is None or known[2] <= depth):
                     suspects.setdefault(after, (key, event))
         endless = _Broken(self.properties)
         out_of_time = False
@@ -426,8 +476,8 @@ class _Search:
         bounds, complete = self.bounds, "all explored"
         if preemptions is not None:
             bounds, complete = f"{bounds}, at most {preemptions} preemptions", "bounded"
-        if ranks is not None and ranks.forgets:
-            bounds += f", {FORGETFUL}"
+        if ranks is not None:
+            bounds += ranks.bounds
         if out_of_time:
             bounds, complete = f"{bounds}, given up looking for rounds", "given up"
         if queue:
@@ -477,6 +527,7 @@ class _Search:
             could_strike=tuple(kind for kind in self.kinds if kind not in self.never),
             could_not_strike=tuple(kind for kind in self.kinds if kind in self.never),
             whom=self.faults.whom,
+            stood_still=self.machine.stood_still,
         )  # fmt: skip
 
     def random_walks(
@@ -534,7 +585,7 @@ def _place(asking: Asking) -> int:
     return asking[0]
 
 
-_AT_LEISURE = ("work", "close")  # whoever does these takes as long as it likes
+_AT_LEISURE = ("work", "close", "come")  # whoever does these takes as long as it likes
 _CLOCK = "pause over"  # so does whoever waits for a clock, unless something else wakes it
 
 
@@ -571,20 +622,31 @@ class _Limit:
     about as many events again, so that a second try finds the same."""
 
     LEAST, MOST = 2_000, 40_000
+    LATE, LATER = _Budget(10_000, 2.0), 10
+    """When to try something else first, and how many times later the next time is."""
 
-    def __init__(
-        self, states: int, seconds: float, progress: Callable[[Explored], object] | None
-    ) -> None:
-        self._states = states
-        self._seconds = seconds
+    def __init__(self, budget: _Budget, progress: Callable[[Explored], object] | None) -> None:
+        self.budget = budget
+        self._late = self.LATE
         self._progress = progress
         self._began = self._told = time.perf_counter()
+        self._paused = 0.0
         self._next = 0
         self._until: int | None = None
 
     @property
     def end(self) -> float:
-        return self._began + self._seconds
+        return self._began + self.budget.seconds
+
+    def is_late(self, states: int) -> bool:
+        """Whether it is time to try something else: this search pauses until it is to go on."""
+        self._paused = time.perf_counter()
+        return states >= self._late.states or self.spent >= self._late.seconds
+
+    def go_on(self) -> None:
+        self._began += time.perf_counter() - self._paused
+        late = self._late
+        self._late = _Budget(late.states * self.LATER, late.seconds * self.LATER)
 
     @property
     def spent(self) -> float:
@@ -602,7 +664,7 @@ class _Limit:
             self._until = events + min(max(events, self.LEAST), self.MOST)
         if self._until is not None and (events > self._until or broken.all_of_them):
             return True
-        return states > self._states or self.spent > self._seconds
+        return states > self.budget.states or self.spent > self.budget.seconds
 
     def tell(self, states: int, waiting: int, *, over: bool = False) -> None:
         self._told = time.perf_counter()
@@ -618,6 +680,21 @@ def way_to(key: Any, came: Mapping[Any, tuple[Any, ...] | None]) -> tuple[Any, l
         key, event, *_ = step
         way.append(event)
     return key, way[::-1]
+
+
+def _goes_on(
+    state: State, first: State, key: Any, came: Mapping[Any, tuple[Any, ...] | None]
+) -> bool:
+    """Whether the way to a state, by this key, leads through the first one that was like it but for
+    smaller numbers: what led from there to here does so again and again."""
+    if not has_grown(first, state):
+        return False
+    while key is not first:
+        step = came[key]
+        if step is None:
+            return False
+        key = step[0]
+    return True
 
 
 def _preempted(machine: Machine, key: Any, event: Event, moves: Sequence[Event]) -> tuple[int, int]:

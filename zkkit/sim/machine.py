@@ -14,6 +14,7 @@ the table of them all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from . import state as at
@@ -22,7 +23,7 @@ from .choices import Choices
 from .connections import Connections
 from .faults import Faults
 from .roster import Roster, Setting
-from .scripts import Root, dismiss
+from .scripts import Root, dismiss, quietly
 from .servers import SimServers
 from .state import GONE, Draft, Event, State, forget_lag, session_id
 from .user_code import UserCode
@@ -69,7 +70,8 @@ class Machine:
     # --- what can happen, and what it leads to ------------------------------------------------
 
     def begin(self) -> Draft:
-        """The first state: every actor has run up to its first step that takes time."""
+        """The first state: every actor has run up to its first step that takes time. But who tells
+        something on its way there is yet to come: when it does so matters."""
         roster = self.roster
         fresh: Any = (
             "up",
@@ -90,11 +92,14 @@ class Machine:
         )
         actors = tuple((((root.start, 0, 0.0),), "", *GONE[2:]) for root in self._roots)
         tree = self._servers.known(self.tree)
-        draft = Draft((tree, sessions, actors, self._budget, (), (), ()))
+        state = (tree, sessions, actors, self._budget, (), (), ())
+        draft = Draft(state)
         for a in range(len(actors)):
             if len(roster.crew[roster.home[a]]) > 1:
                 # In one session requests keep their order, so when somebody begins matters.
                 draft.actor(a)[at.DOES] = "begin"
+            elif self._actors.tells_at_once(state, a):
+                draft.actor(a)[at.DOES] = "come"
             else:
                 self._actors.resume(draft, a)
         self._actors.drain(draft)
@@ -143,6 +148,15 @@ class Machine:
 
     def close(self) -> None:
         """Give up all generators."""
-        for generator in self.activity.generators:
-            dismiss(generator)
-        self.activity.generators.clear()
+        gone = [dismiss(generator) for generator in self.activity.generators]
+        with nullcontext() if all(gone) else quietly():
+            if not all(gone):
+                for root in self._roots:
+                    root.let_go()
+                self.activity.latest.clear()
+            self.activity.generators.clear()
+
+    @property
+    def stood_still(self) -> tuple[str, ...]:
+        """The steps that always gave 0 to scripts other than zkkit's own."""
+        return tuple(sorted(self._actors.stood_still))

@@ -21,6 +21,10 @@ whatever a script knows that looks at `cversion`.
 
 One more thing can grow without end: the fires of a watch that its actor has set again and again and
 never waited for. Equal ones are counted up to two; where that was needed the verdict says so.
+
+So can what a follower that lags has not seen. Here it is never more than a few changes behind:
+whoever would make it more waits until the follower has seen one. Where that was needed the verdict
+says it as well.
 """
 
 from __future__ import annotations
@@ -34,14 +38,18 @@ from ..steps import Fire, Stat
 from . import state as at
 from .machine import Machine
 from .scripts import Moment, NotComparable, value_of
-from .state import State
-from .tree import Entry, Tree
+from .state import Event, State
+from .tree import WRITES, Entry, Tree
 
 BY_RANK = "numbers compared by rank"
 """What a verdict says of such an exploration."""
 FORGETFUL = "equal fires not waited for counted up to two"
 """What it says as well where that was needed."""
 
+NEAR = "followers at most {} changes behind"
+"""And where followers were kept from lagging further behind."""
+
+_FAR_BEHIND = 4
 _FIRST_ZXID = 1 << 32  # the first one of a real ensemble, too: epoch 1
 _LAST_ZXID = 1 << 33
 _FIRST_NUMBER = 1_000_000_000  # ten digits, and still far from the end of a counter
@@ -75,6 +83,9 @@ class Ranks:
         self._first: dict[Hashable, State] = {}
         self.forgets = False
         """Whether somebody had heard the same more often than is counted."""
+        self.keeps_near = False
+        """Whether somebody had to wait for a follower that was far behind."""
+        self._all_moves, machine.moves = machine.moves, self._moves
         self._moments: dict[Moment, _PartShape] = {}
         self._readers: dict[int, Callable[[Any, list[tuple[str, int]]], Hashable]] = {
             at.TREE: self._tree,
@@ -82,6 +93,23 @@ class Ranks:
             at.ACTORS: self._actor,
         }
         self._parts: dict[tuple[int, Any], _PartShape] = {}
+
+    def _moves(self, state: State) -> list[Event]:
+        """What can happen by itself, but for changes that a follower would be too far behind of."""
+        moves = self._all_moves(state)
+        sessions = state[at.SESSIONS]
+        far = [s for s, session in enumerate(sessions) if len(session[at.UNSEEN]) >= _FAR_BEHIND]
+        if not far:
+            return moves
+        near = [move for move in moves if not _changes(state, move) or far == [move[1]]]
+        self.keeps_near = self.keeps_near or len(near) < len(moves)
+        return near
+
+    @property
+    def bounds(self) -> str:
+        """What a verdict says of such an exploration, besides that it was by rank."""
+        near = NEAR.format(_FAR_BEHIND)
+        return f", {FORGETFUL}" * self.forgets + f", {near}" * self.keeps_near
 
     def first(self, state: State) -> State:
         """The first state met that is like this one but for the size of its numbers."""
@@ -244,6 +272,26 @@ class Ranks:
             return match[0]
 
         return (str, _IN_TEXT.sub(known, text))
+
+
+def _changes(state: State, move: Event) -> bool:
+    """Whether a move may change the tree."""
+    if move[0] == "apply":
+        return isinstance(state[at.SESSIONS][move[1]][at.QUEUE][0][1], WRITES)
+    return move[0] in ("vanish", "forget", "close")
+
+
+def has_grown(first: State, state: State) -> bool:
+    """Whether a state has larger numbers than the first one of those that are alike, or more of
+    what is counted up to two. If it lies behind that one, the same events lead on without end."""
+    return state is not first and _size(state) > _size(first)
+
+
+def _size(state: State) -> int:
+    actors = state[at.ACTORS]
+    return int(
+        state[at.TREE].zxid + sum(actor[at.GUIDS] + len(actor[at.FIRES]) for actor in actors)
+    )
 
 
 def _may_shift(tree: Tree) -> bool:

@@ -17,7 +17,8 @@ import copy
 import gc
 import sys
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -112,14 +113,36 @@ def _inside(step: Spawn | Within[Any]) -> Any:
     return step.script if isinstance(step, Spawn) else step.body
 
 
-def dismiss(generator: Script[Any]) -> None:
+class _Dismissed(BaseException):
+    """Thrown into a script that is not needed any more. No GeneratorExit: where scripts stand
+    inside each other Python does not throw that into the innermost one, but closes it."""
+
+
+def dismiss(generator: Script[Any]) -> bool:
     """Let a generator go without a sound: closed while it cleans up, it would yield once more, and
-    Python would complain."""
+    Python would complain. Whether it goes: some catch whatever is thrown."""
     for _ in range(20):
         try:
-            generator.throw(GeneratorExit)
+            generator.throw(_Dismissed)
         except BaseException:
-            return
+            return True
+    return False
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let Python not complain of generators that do not go, while they are taken away."""
+    complain = sys.unraisablehook
+
+    def heard(complaint: sys.UnraisableHookArgs) -> None:
+        if not isinstance(complaint.object, types.GeneratorType):
+            complain(complaint)
+
+    sys.unraisablehook = heard
+    try:
+        yield
+    finally:
+        sys.unraisablehook = complain
 
 
 class Root:
@@ -208,6 +231,20 @@ class Root:
             return
         after.step = step
 
+    def let_go(self) -> None:
+        """Keep no generator any more, here and in the scripts inside this one, which is over."""
+        ahead, seen = [self.start], {self.start}
+        while ahead:
+            moment = ahead.pop()
+            moment.live = moment.step = moment.root.last_step = None
+            for error in moment.thrown:
+                error.__traceback__ = error.__context__ = None  # with whoever has caught it
+            after = {*moment.sent.values(), *moment.thrown.values()}
+            if moment.body is not None:
+                after.add(moment.body.start)
+            ahead += after - seen
+            seen |= after
+
     def generator_at(self, moment: Moment) -> Script[Any]:
         """A generator that stands at `moment`: the script run again through its history."""
         path: list[Moment] = []
@@ -225,7 +262,8 @@ class Root:
             except StopIteration:
                 raise _impure(each, "it ended", generator) from None
             except Exception as raised:
-                raise _impure(each, f"it raised {raised!r}", generator) from raised
+                shown = tellable(raised)
+                raise _impure(each, f"it raised {shown!r}", generator) from shown
             if step is not each.step and not _same_step(step, each.step):
                 raise _impure(each, f"it yielded {step!r}", generator)
             self.last_step = step
@@ -257,6 +295,18 @@ def _impure(moment: Moment, instead: str, generator: Script[Any]) -> Impure:
         f"{moment.step!r} at {moment.where}, and then {instead} in {name_of(generator)}",
         hint="between two yields use no clock, chance, or shared object: there are steps for them",
     )
+
+
+def tellable(error: BaseException) -> BaseException:
+    """This error, or if it cannot be shown, another one that bears its name."""
+    try:
+        f"{error!s}{error!r}"
+    except Exception as wrong:
+        kind = type(error).__name__
+        told = f"it cannot be shown: {type(wrong).__name__} in its __str__ or __repr__"
+        named: type[Exception] = type(kind, (Exception,), {})
+        return named(told)
+    return error
 
 
 def _same_step(one: Any, other: Any) -> bool:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ZkkitError
-from ..steps import Delete, Sync, Watch
+from ..steps import Delete, Multi, Sync, Watch
 from . import state as at
 from . import tree as trees
 from .actors import Actors
 from .choices import Choices
-from .state import Draft, Event, Fact, State, forget_lag
+from .state import LEFT, Draft, Event, Fact, State, forget_lag, sender
 from .tree import WRITES, Applied, Change, Tree
 from .watch_users import WatchUsers
 
@@ -81,9 +81,9 @@ class SimServers:
             outcome, after, changes = trees.apply(tree, request, session[at.ID], listing)
             applied = self._applied[key] = Applied(outcome, self.known(after), changes)
         outcome, after, changes = applied
-        draft.facts.append(Fact("applied", owner, request, outcome))
-        if type(request) is Delete and changes:
-            draft.facts.append(Fact("deleted", owner, request.path, tree.nodes[request.path].czxid))
+        draft.facts.append(Fact("applied", max(owner, LEFT), request, outcome))
+        if changes and type(request) in (Delete, Multi):
+            draft.facts += _deleted(tree, sender(owner), request)
         if changes:
             self.commit(draft, after, changes)
         watches = getattr(request, "watch", False) or type(request) is Watch
@@ -125,3 +125,10 @@ class SimServers:
     def _remove(self, draft: Draft, *paths: str) -> None:
         tree, changes = trees.without(draft.tree, paths)
         self.commit(draft, self.known(tree), changes)
+
+
+def _deleted(tree: Tree, actor: int, request: Delete | Multi) -> list[Fact]:
+    """A fact for each node that was there in this tree and that a request has deleted."""
+    ops = request.ops if isinstance(request, Multi) else (request,)
+    gone = [op.path for op in ops if isinstance(op, Delete) and op.path in tree.nodes]
+    return [Fact("deleted", actor, path, tree.nodes[path].czxid) for path in gone]

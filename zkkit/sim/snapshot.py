@@ -17,7 +17,7 @@ _GUID = re.compile(r"(?:_c_)?(\d{8})-0000-0000-0000-(\d{12})-?")
 _ZEROS = re.compile(r"(?<!\d)(?=\d{10}(?!\d))0{1,9}")
 _DOING = {
     "": "goes on", "fly": "goes on", "wait": "waits", "pause": "pauses", "work": "works",
-    "begin": "has not begun", "call": "goes on", "stop": "goes on",
+    "begin": "has not begun", "come": "has not begun", "call": "goes on", "stop": "goes on",
 }  # fmt: skip
 _LONGEST = 40  # characters of data
 

@@ -38,6 +38,20 @@ def session_id(number: int, incarnation: int) -> int:
     return (incarnation + 1) * 1000 + number + 1
 
 
+LEFT = -1
+"""Who did it, in a fact, where nobody waits for it any more."""
+
+
+def disowned(owner: int) -> int:
+    """What a request, or user code, has in place of whoever waits for it, when that has left."""
+    return owner if owner < 0 else ~owner
+
+
+def sender(owner: int) -> int:
+    """Who has asked for it, also if that has left."""
+    return owner if owner >= 0 else ~owner
+
+
 def forget_lag(session: list[Any]) -> None:
     """The session's follower shows all that there is."""
     session[LAGS], session[UNSEEN], session[VIEW] = False, (), None

@@ -42,6 +42,7 @@ _EVENTS = {
     "vanish": "the server expires the crashed {session}",
     "forget": "the server expires the old session that {session} had given up",
     "begin": "{actor} begins",
+    "come": "{actor} comes",
     "work": "{actor} has done its work",
     "pause over": "{actor}'s pause is over",
     "call": "user code asked for in {session} runs",
@@ -183,6 +184,9 @@ class Teller:
         a, where = fact.actor, stood.get(fact.actor, "")
         if a < 0:
             a, where = self._sent.get(id(fact.what), (a, ""))
+        elif fact.kind == "deleted":  # by the request that was told of just now
+            last = next(each for each in reversed(self.told) if each.fact.kind == "applied")
+            where = last.where
         self.told.append(Told(len(self.scenes), fact, a, where))
         if fact.kind not in _TOLD:
             return []

@@ -49,6 +49,9 @@ class Verdict:
     """... and those that were asked for, and never could."""
     whom: tuple[str, ...] = ()
     """The names of the actors that faults were to strike; all, if none is named."""
+    stood_still: tuple[str, ...] = ()
+    """The steps that scripts took and that gave 0 each time: Now, Random. What they would do with
+    another number was not explored."""
 
     @property
     def story(self) -> Story | None:
@@ -85,6 +88,10 @@ class Verdict:
             how = "never could" if self.complete == "all explored" else "did not come up"
             whom = f" (for {' and '.join(self.whom)})" if self.whom else ""
             lines.append(f"faults that {how}{whom}: {', '.join(never)}")
+        if self.stood_still:
+            lines.append(
+                f"gave 0 each time, and nothing else was tried: {', '.join(self.stood_still)}"
+            )
         if len(self.stories) > 1:
             lines.append(f"broken: {', '.join(story.breaks for story in self.stories)}")
         return "\n".join([*lines, *map(str, self.stories[:1])])
