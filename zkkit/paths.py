@@ -37,7 +37,7 @@ def validate(path: str) -> str:
 def _problem(path: str) -> str:
     """Why a path that is not valid is not."""
     if not isinstance(path, str):
-        return f"it is a {type(path).__name__}, not a string"
+        return f"it is {path!r}, not a string"
     if not path:
         return "it is empty"
     if not path.startswith("/"):

@@ -260,7 +260,7 @@ def test_a_story_with_notes_and_a_bug_is_drawn() -> None:
     assert story is not None
     told = " ".join(texts(show.draw(story).svg()))
     assert "remembers my turn: 7" in told and "says: sees 0" in told
-    assert "A's script fails: LookupError: nothing at test_sim_story.py:" in told
+    assert "A's script fails: LookupError: nothing, at test_sim_story.py:" in told
 
 
 def test_the_png_is_1600_pixels_wide_and_grows_with_a_crowd() -> None:

@@ -171,7 +171,7 @@ ANSWERS = (
     AFTER_WRITER.wrong(ReadsDeafly, one("request lost"), "no lost wakeup"),
     AFTER_WRITER.wrong(ReadsWithoutLooking, NO_FAULTS, "no lost wakeup"),
     WRITERS.wrong(WritesTwice, one("reply lost"), "no lost wakeup"),
-    TOGETHER.wrong(ReadsAlone, NO_FAULTS, "2 hold together"),
+    TOGETHER.wrong(ReadsAlone, NO_FAULTS, BESIDE),
     POLLS.wrong(ReadsByItsClock, NO_FAULTS, BESIDE),
     AFTER_READER.wrong(WritesFirst, NO_FAULTS, ALONE),
 )
