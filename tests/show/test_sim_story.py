@@ -15,7 +15,18 @@ from zkkit import ReentrantLock, show
 from zkkit.show import canvas
 from zkkit.show.sim_layout import StoryLayout
 from zkkit.show.sim_picture import StoryPicture
-from zkkit.sim import NO_FAULTS, Story, World, contenders, explore, of_a_lock, one, use, walk
+from zkkit.sim import (
+    NO_FAULTS,
+    Story,
+    World,
+    contenders,
+    explore,
+    of_a_fair_lock,
+    of_a_lock,
+    one,
+    use,
+    walk,
+)
 from zkkit.sim.exhibits import ALL, find
 from zkkit.sim.gallery import BY_FAMILY
 from zkkit.sim.gallery.locks import LeaksWatches, TrustsItsPredecessorsDeath
@@ -72,7 +83,7 @@ def long_names() -> Story:
         session = world.connect(f"the session of {name}")
         lock = LeaksWatches(session, "/l")
         world.actor(name, session, use, lock)
-    story = explore(world, of_a_lock(), faults=NO_FAULTS).story
+    story = explore(world, of_a_fair_lock(), faults=NO_FAULTS).story
     assert story is not None
     return story
 

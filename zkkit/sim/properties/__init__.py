@@ -12,7 +12,7 @@ Properties and goals go together as a sequence, the gravest first.
                 of_a_cached_tree, of_a_group: what to ask of a kind of recipe; FAMILIES has them by
                 name
     goals       SomebodyIsGranted, EverybodyIsGranted, SomebodyReads, TogetherHold, SomebodySays,
-                EverybodySays, Drained, Changes, Reached
+                EverybodySays, Drained, SomebodyWrites, Reached
     locks       AtMost, mutual_exclusion, one_leader, NoOverlap, ReadersAndWriters, Fifo,
                 RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway,
                 NobodySleepsBesideReaders
@@ -63,7 +63,6 @@ from .families import (
     of_readers_and_writers,
 )
 from .goals import (
-    Changes,
     Drained,
     EverybodyIsGranted,
     EverybodySays,
@@ -72,6 +71,7 @@ from .goals import (
     SomebodyIsGranted,
     SomebodyReads,
     SomebodySays,
+    SomebodyWrites,
     TogetherHold,
 )
 from .locks import (
@@ -103,7 +103,7 @@ from .waiting import (
 __all__ = [
     "Property", "View", "Always", "History",
     "Goal", "SomebodyIsGranted", "EverybodyIsGranted", "SomebodyReads", "TogetherHold",
-    "SomebodySays", "EverybodySays", "Drained", "Changes", "Reached",
+    "SomebodySays", "EverybodySays", "Drained", "SomebodyWrites", "Reached",
     "AtMost", "mutual_exclusion", "one_leader", "NoOverlap", "ReadersAndWriters",
     "Fifo", "RealGrants", "OnePlace", "WorksWhileItHolds", "NobodyTakesAway", "LeadsAsItBelieves",
     "ServesOnce", "NobodySleepsBesideReaders",

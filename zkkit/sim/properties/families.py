@@ -27,12 +27,12 @@ from .caches import (
 from .effects import CountsOnce
 from .elections import LeadsAsItBelieves
 from .goals import (
-    Changes,
     Drained,
     Reached,
     SomebodyIsGranted,
     SomebodyReads,
     SomebodySays,
+    SomebodyWrites,
     TogetherHold,
 )
 from .locks import (
@@ -251,7 +251,7 @@ def of_a_cache(
         EndsWell(*fails),
         SomebodySays("sees"),
         *heard,
-        Changes(path),
+        SomebodyWrites(path),
     )
 
 

@@ -145,7 +145,7 @@ class Drained(Goal):
         return entry is not None and not entry.children and entry.pzxid > entry.czxid
 
 
-class Changes(Goal):
+class SomebodyWrites(Goal):
     """Somebody writes this node: creates, sets or deletes it."""
 
     wants = frozenset({"applied"})
