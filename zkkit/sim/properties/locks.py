@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import SessionLost
 from ...paths import join, split
 from ..state import FRAMES, ID, LAGS, LIFE, MOMENT, Fact, Grant
 from .base import OfFacts, Property, View, in_number, in_words
@@ -240,7 +241,7 @@ class WorksWhileItHolds(Property):
         unaware, given_up = memo
         wrong = None
         for place, fact in enumerate(facts):
-            if fact.kind == "lapsed" or (fact.kind == "expired" and _is_user_code(fact, view)):
+            if fact.kind == "lapsed" or (fact.kind == "expired" and not _is_told(fact, view)):
                 unaware = unaware | {fact.actor}
             elif fact.kind == "ended":
                 unaware = unaware - {fact.actor}
@@ -262,12 +263,20 @@ class WorksWhileItHolds(Property):
         return (unaware, given_up), wrong
 
 
-def _is_user_code(fact: Fact, view: View) -> bool:
-    """Whether it is user code, which nobody interrupts when its session is over."""
-    if fact.actor >= len(view.actors):
-        return False  # it was spawned, and has ended
-    frames = view.actors[fact.actor][FRAMES]
-    return bool(frames) and frames[0][MOMENT].root.employed is not None
+def _is_told(fact: Fact, view: View) -> bool:
+    """Whether somebody whose session is over has been told so in a line of its own: not user code,
+    which nobody interrupts, nor whoever was in a recipe that had no more to do then."""
+    frames = view.actors[fact.actor][FRAMES] if fact.actor < len(view.actors) else ()
+    if not frames or frames[0][MOMENT].root.employed is not None:
+        return not frames
+    for frame in reversed(frames):
+        moment = frame[MOMENT]
+        while moment.parent is not None:
+            thrown, what = moment.how
+            if thrown and isinstance(what, SessionLost):
+                return not moment.parent.private
+            moment = moment.parent
+    return False
 
 
 def _held(worked: Fact, later: Sequence[Fact], view: View) -> frozenset[tuple[str, int]]:
