@@ -37,7 +37,8 @@ def validate(path: str) -> str:
 def _problem(path: str) -> str:
     """Why a path that is not valid is not."""
     if not isinstance(path, str):
-        return f"it is a {type(path).__name__}, not a string"
+        kind = type(path).__name__
+        return f"it is {'an' if kind[0] in 'aeio' else 'a'} {kind}, not a string"
     if not path:
         return "it is empty"
     if not path.startswith("/"):

@@ -15,7 +15,18 @@ from zkkit import ReentrantLock, show
 from zkkit.show import canvas
 from zkkit.show.sim_layout import StoryLayout
 from zkkit.show.sim_picture import StoryPicture
-from zkkit.sim import NO_FAULTS, Story, World, contenders, explore, of_a_lock, one, use, walk
+from zkkit.sim import (
+    NO_FAULTS,
+    Story,
+    World,
+    contenders,
+    explore,
+    of_a_fair_lock,
+    of_a_lock,
+    one,
+    use,
+    walk,
+)
 from zkkit.sim.exhibits import ALL, find
 from zkkit.sim.gallery import BY_FAMILY
 from zkkit.sim.gallery.locks import LeaksWatches, TrustsItsPredecessorsDeath
@@ -72,7 +83,7 @@ def long_names() -> Story:
         session = world.connect(f"the session of {name}")
         lock = LeaksWatches(session, "/l")
         world.actor(name, session, use, lock)
-    story = explore(world, of_a_lock(), faults=NO_FAULTS).story
+    story = explore(world, of_a_fair_lock(), faults=NO_FAULTS).story
     assert story is not None
     return story
 
@@ -260,7 +271,7 @@ def test_a_story_with_notes_and_a_bug_is_drawn() -> None:
     assert story is not None
     told = " ".join(texts(show.draw(story).svg()))
     assert "remembers my turn: 7" in told and "says: sees 0" in told
-    assert "A's script fails: LookupError: nothing at test_sim_story.py:" in told
+    assert "A's script fails: LookupError: nothing, at test_sim_story.py:" in told
 
 
 def test_the_png_is_1600_pixels_wide_and_grows_with_a_crowd() -> None:

@@ -382,7 +382,7 @@ def joins_without_a_node():
     ("scripts", "found"),
     [
         ((lists_late, joins), "A shows 0 members for good, and /g has 1"),
-        ((counts_the_news, joins), "A shows 1 members for good, and /g has 0"),
+        ((counts_the_news, joins), "A shows 1 member for good, and /g has 0"),
         ((lists, joins_without_a_node), "B enters by /g/m-0, which is not there"),
         ((lists, joins_for_ever), "B enters by /g/m-0, which would outlive its session"),
         ((lists, joins_silently_for_ever), FOR_GOOD + "which is of no session"),

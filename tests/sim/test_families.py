@@ -189,8 +189,8 @@ def says_a_word():
 @pytest.mark.parametrize(
     ("script", "found"),
     [
-        (stops_all, "A's script fails: SystemExit: 1 at test_families.py:"),
-        (says_a_word, "A's script fails: TypeError: Say('adds'): the amount is no number: '1' at"),
+        (stops_all, "A's script fails: SystemExit: 1, at test_families.py:"),
+        (says_a_word, "A's script fails: TypeError: Say('adds'): the amount is no number: '1', at"),
     ],
 )
 def test_what_a_script_does_wrong_is_a_story(script, found):

@@ -240,7 +240,7 @@ def test_a_path_that_makes_no_sense_is_noticed():
         yield Exists("l")
 
     wrong = alone(forgets_the_slash).story.wrong
-    assert re.search(r"^A's script fails: InvalidPath: .* at test_scripts.py:\d+$", wrong)
+    assert re.search(r"^A's script fails: InvalidPath: .*, at test_scripts.py:\d+$", wrong)
 
 
 def test_an_endless_computation_is_ended(monkeypatch):
@@ -286,7 +286,7 @@ def test_a_swallowed_cancel_is_noticed():
     assert story.faults == ("cancel",)
     assert re.fullmatch(
         r"A's script fails: SwallowedCancel: it was cancelled, and ended as if nothing had "
-        r"happened at test_scripts.py:\d+",
+        r"happened, at test_scripts.py:\d+",
         story.wrong,
     )
     assert alone(lets_it_pass, faults=one("cancel")).holds
@@ -304,7 +304,7 @@ def test_a_bug_in_a_script_is_a_story():
     line = fails.__code__.co_firstlineno + 3
     assert story.breaks == "scripts raise nothing of their own"
     assert story.wrong == (
-        f"A's script fails: AttributeError: 'tuple' object has no attribute 'sort' at "
+        f"A's script fails: AttributeError: 'tuple' object has no attribute 'sort', at "
         f"test_scripts.py:{line}"
     )
     assert str(story).splitlines()[-1] == (
@@ -323,7 +323,7 @@ def test_a_bug_before_the_first_step_is_a_story():
         yield
 
     story = alone(fails_at_once).story
-    assert story.events == () and "ZeroDivisionError at test_scripts.py:" in story.wrong
+    assert story.events == () and "ZeroDivisionError, at test_scripts.py:" in story.wrong
 
 
 def test_a_bug_is_found_where_it_was_made_not_where_it_was_noticed():

@@ -330,7 +330,7 @@ def test_two_mistakes_in_one_lock():
         from zkkit.sim import use
 
         world.actor(name, session, use, lock)
-    verdict = explore(world, of_a_lock(), faults=NO_FAULTS)
+    verdict = explore(world, of_a_fair_lock(), faults=NO_FAULTS)
     broken = [story.breaks for story in verdict.stories]
     assert broken == ["no lost wakeup", "nothing left behind"]
 

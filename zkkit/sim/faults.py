@@ -70,7 +70,8 @@ class Faults:
         limits = "".join(f", {kind} at most {n}" for kind, n in each.items())
         if each and set(each) == set(self.kinds) and len({*each.values()}) == 1:
             limits = f", each at most {next(iter(each.values()))}"
-        whom = f", which strike {' and '.join(self.whom)} only" if self.whom else ""
+        strike = "strikes" if self.at_most == 1 else "strike"
+        whom = f", which {strike} {' and '.join(self.whom)} only" if self.whom else ""
         return f"at most {self.at_most} fault{'s' * (self.at_most > 1)} of {kinds}{limits}{whom}"
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ZkkitError
 from ..kernel import WatchKey, WatchKind, watch_of
+from ..paths import join
 from ..steps import FireKind, Mode, Multi, Node
 from . import state as at
 from .places import hint
@@ -152,6 +153,9 @@ class _Sleeper:
             brief, why = self._owned(key.path, entry)
         else:
             why, made = self._stays(key, path, entry), creation(self._teller, key.path)
+            left = self._left_by_the_ended(key.path) if key.kind is WatchKind.CHILD else []
+            if left:
+                return Reason(left[0], (waits, why, *left))
             if key.kind is WatchKind.CHILD or made is None:
                 return Reason(f"for {what}", (waits, why), blames=False)
             brief = f"for {path}, {_kind(entry)} that {self._who(made.actor)} created"
@@ -232,6 +236,18 @@ class _Sleeper:
         return (
             f"{path} is {_kind(entry)}{made}: it stays as it is until somebody deletes or sets it"
         )
+
+    def _left_by_the_ended(self, path: str) -> list[str]:
+        """Which children go with sessions that live, though whoever created them has ended."""
+        said = []
+        for name in sorted(self._draft.tree.nodes[path].children):
+            child = join(path, name)
+            made = creation(self._teller, child)
+            if made is None or made.actor < 0 or self._is_alive(made.actor):
+                continue
+            if self._draft.tree.nodes[child].owner:
+                said.append(f"{self._who(made.actor)} has ended and left {self._short(child)}")
+        return said
 
     # --- who is left --------------------------------------------------------------------------
 

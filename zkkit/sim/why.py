@@ -7,15 +7,18 @@ to what the property said, there is nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AnySet
 
-from ..steps import Create, Delete, Multi, Set
+from ..errors import NodeExists
+from ..steps import Create, Multi
 from . import state as at
 from .in_vain import Reason, creation, what_others_do, why_they_wait
 from .places import hint, script_at
+from .properties.base import written
 from .snapshot import short
 from .state import Event
-from .telling import Teller, Told
+from .telling import Teller, Told, words_of
 
 _AT_LEISURE = ("work", "pause over")  # nothing else is under way
 NOTHING_TO_ADD = Reason("", ())
@@ -49,13 +52,19 @@ def _failed(teller: Teller, finding: str) -> Reason | None:
 
 
 def _touched(teller: Teller, finding: str) -> Reason | None:
-    """Somebody has removed an item that is lost, or written a counter that is wrong: who, and at
-    which line."""
+    """Somebody has said that it has done what was never applied, or has removed an item that is
+    lost, or written a counter that is wrong: who, and at which line."""
     counter = _COUNTER.match(finding)
     if counter is not None:
+        claim = _unfounded(teller, ("adds", "added"), lambda told: _wrote(teller, told, counter[1]))
+        if claim is not None and finding.endswith(" was added"):
+            return claim
         writes = [each for each in teller.told if _wrote(teller, each, counter[1])]
         return _by(teller, writes[-1], f"wrote {counter[1]} last") if writes else None
     lost = {int(number) for number in _ITEM.findall(finding)} if _LOST in finding else set()
+    claim = _unfounded(teller, ("puts", "put"), _creates, lost) if lost else None
+    if claim is not None:
+        return claim
     for each in teller.told if lost else ():
         item = _item(teller, each) if each.fact.kind == "deleted" else None
         if item in lost:
@@ -74,15 +83,52 @@ def _by(teller: Teller, told: Told, did: str) -> Reason:
     return Reason(said, (said,))
 
 
+def _unfounded(
+    teller: Teller,
+    words: tuple[str, str],
+    does: Callable[[Told], bool],
+    items: AnySet[int] = frozenset(),
+) -> Reason | None:
+    """Somebody has said that it has done something (one of these items) of which nothing was
+    applied since it said that it begins."""
+    begins, done = words
+    failed: dict[int, Told] = {}
+    founded: set[int] = set()
+    for each in teller.told:
+        fact, a = each.fact, each.actor
+        if fact.kind == "said" and fact.what == begins:
+            failed.pop(a, None)
+            founded.discard(a)
+        elif fact.kind == "lost":
+            failed[a] = each
+        elif fact.kind == "applied" and does(each):
+            founded.add(a)
+        elif fact.kind == "said" and fact.what == done and a in failed and a not in founded:
+            if items and fact.outcome not in items:
+                continue
+            lost, who = failed[a], teller.roster.names[a]
+            claim = f"{who} said {done!r} in step {each.number}{hint(each.where, 1)}"
+            request = words_of(teller.roster, lost.fact.what)
+            where = f"step {lost.number}{hint(lost.where, 1)}"
+            why = f"{claim}, and nothing of it was applied: `{request}` was lost in {where}"
+            return Reason(f"{claim}, though its request was lost", (why,))
+    return None
+
+
+def _creates(told: Told) -> bool:
+    """Whether this is a request that has created a node with data."""
+    fact = told.fact
+    if isinstance(fact.outcome, BaseException):
+        return False
+    ops = fact.what.ops if isinstance(fact.what, Multi) else (fact.what,)
+    return any(isinstance(op, Create) and op.data for op in ops)
+
+
 def _wrote(teller: Teller, told: Told, path: str) -> bool:
     """Whether this is a request that has written this node."""
-    fact = told.fact
-    if fact.kind != "applied" or isinstance(fact.outcome, BaseException):
+    if told.fact.kind != "applied":
         return False
-    request = fact.what
-    ops = request.ops if isinstance(request, Multi) else (request,)
-    written = [op.path for op in ops if isinstance(op, Create | Set | Delete)]
-    return path in [short(teller.roster.names, each) for each in written]
+    return path in [short(teller.roster.names, each) for each in written(told.fact)]
 
 
 def _item(teller: Teller, deleted: Told) -> int | None:
@@ -105,7 +151,7 @@ def _last_requests(teller: Teller, finding: str) -> Reason | None:
     """What those who go round for ever asked for last, and what the others do."""
     names, actors = teller.roster.names, teller.draft.actors
     round_ = [a for a in range(len(actors)) if f"{names[a]} goes round for ever" in finding]
-    said = []
+    said, brief = [], ""
     for a in round_:
         deeds = [deed for scene in teller.scenes for deed in scene.deeds]
         asked = [each for each in deeds if each.kind == "request" and each.who == names[a]]
@@ -113,7 +159,26 @@ def _last_requests(teller: Teller, finding: str) -> Reason | None:
             last = asked[-1]
             place = hint(last.where, 1)
             said.append(f"{names[a]} asked last: {last.text} -> {last.outcome}{place}")
-    return Reason("", (*said, *what_others_do(teller, round_))) if round_ else None
+        in_the_way = _in_the_way(teller, a)
+        if in_the_way is not None:
+            brief = brief or in_the_way.brief
+            said += in_the_way.sentences
+    return Reason(brief, (*said, *what_others_do(teller, round_))) if round_ else None
+
+
+def _in_the_way(teller: Teller, a: int) -> Reason | None:
+    """The node that somebody who goes round for ever finds in its way: who has left it there. (If
+    that one deleted it some time, this were no round without an end.)"""
+    asked = [each.fact for each in teller.told if each.actor == a and each.fact.kind == "applied"]
+    last = asked[-1] if asked else None
+    if last is None or not isinstance(last.outcome, NodeExists):
+        return None
+    made = creation(teller, last.what.path) if isinstance(last.what, Create) else None
+    if made is None or made.actor in (a, -1):
+        return None
+    who, path = teller.roster.names[made.actor], short(teller.roster.names, last.what.path)
+    brief = f"{who} never deletes {path}"
+    return Reason(brief, (f"{brief}, which it created in step {made.number}{hint(made.where, 1)}",))
 
 
 def _left_behind(teller: Teller, finding: str) -> Reason:

@@ -167,6 +167,25 @@ class SignsTwice(MeetsInOneNode):
                 continue
 
 
+class GoesHomeWhenAlone(Meets):
+    """Comes, finds nobody, and goes."""
+
+    def life(self):
+        yield from Say("arrives")
+        yield from self.arrive((yield from Guid()))
+        if len((yield from list_children(self.path))) >= self.many:
+            yield from Say("passes")
+
+
+class ComesAndSaysNothing(Meets):
+    """Waits for the others, and does not pass."""
+
+    def life(self):
+        yield from Say("arrives")
+        yield from self.arrive((yield from Guid()))
+        yield from self.wait()
+
+
 GATE = Shelf(
     "barrier",
     partial(of_a_barrier, path=PATH),
@@ -188,6 +207,10 @@ EARLY, CLOSED, OUTSIDE, ROUND = (
 )  # fmt: skip
 
 ANSWERS = (
+    MEETING.wrong(GoesHomeWhenAlone, NO_FAULTS, "nobody gives up"),
+    MEETING.but(build=lambda it: crew(it, Meets(PATH))).wrong(
+        ComesAndSaysNothing, NO_FAULTS, "nobody gives up"
+    ),
     GATE.wrong(LooksThenWatches, NO_FAULTS, CLOSED),
     GATE.wrong(WaitsDeafly, one("request lost"), CLOSED),
     GATE.wrong(SpinsAtTheGate, NO_FAULTS, ROUND),

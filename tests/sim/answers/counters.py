@@ -12,7 +12,7 @@ from zkkit.sim.gallery.counters import MARKS, Adds, AddsByName, number
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.twin import Shelf, same
 from zkkit.sim.properties import of_a_counter
-from zkkit.steps import Create, Delete, Exists, Get, Mode, Multi, Set, Sync, Together
+from zkkit.steps import Create, Delete, Exists, Get, Guid, Mode, Multi, Set, Sync, Together
 
 
 class AddsTwo(Adds):
@@ -156,6 +156,17 @@ class FailsWhenOthersWrite(Adds):
         return True
 
 
+class GivesUpWhenBeaten(Adds):
+    """Somebody was quicker: it lets it be, and says nothing."""
+
+    def life(self):
+        marker = join(MARKS, (yield from Guid()))
+        yield from Say("adds", 1)
+        if (yield from self.attempt(marker)):
+            yield from Say("added", 1)
+        yield from self.tidy(marker)
+
+
 SHELF = Shelf(
     "counter", partial(of_a_counter, PATH, number), partial(same, nodes=(PATH, MARKS)), Adds(PATH)
 )
@@ -163,6 +174,7 @@ NAMES = SHELF.but(right=AddsByName(PATH))
 ONCE = "counts once"
 
 ANSWERS = (
+    SHELF.wrong(GivesUpWhenBeaten, NO_FAULTS, "nobody gives up"),
     SHELF.wrong(AddsTwo, NO_FAULTS, ONCE),
     SHELF.wrong(SaysTooEarly, NO_FAULTS, ONCE),
     SHELF.wrong(GivesUpWhenOthersWrite, NO_FAULTS, ONCE),

@@ -156,6 +156,16 @@ class RemembersTheLead(TakesTheChair):
             yield from Work()
 
 
+class LeadsFromOutside(Stands):
+    """Withdraws its node, and believes on that it leads."""
+
+    def hold(self, node):
+        yield from Mark("led", node.path, node.stat.czxid)
+        yield from delete_surely(node.path)
+        yield from self.work()
+        yield from Mark("unled", node.path, node.stat.czxid)
+
+
 LINE = Shelf("election", of_an_election, in_container, Stands(PATH))
 THREE = LINE.but(build=partial(in_container, count=3))
 CHAIR = LINE.but(right=TakesTheChair(PATH))
@@ -172,6 +182,7 @@ ANSWERS = (
     LINE.wrong(LargestLeads, NO_FAULTS, "one leader"),
     LINE.wrong(StaysACandidate, one("cancel"), "no lost wakeup"),
     LINE.wrong(LeadsByAnotherNode, NO_FAULTS, "one leader"),
+    LINE.wrong(LeadsFromOutside, NO_FAULTS, BELIEF),
     CHAIR.wrong(BreaksTheChair, NO_FAULTS, "nobody takes away what others hold"),
     CHAIR.wrong(ChairForGood, one("crash"), "no lost wakeup"),
     CHAIR.wrong(SeesItsOwnGhost, one("reply lost"), "no lost wakeup"),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from zkkit.errors import NodeExists
 from zkkit.paths import join
 from zkkit.recipe import list_children, until_answered
+from zkkit.recipes.shared import delete_surely
 from zkkit.sim import NO_FAULTS, Say, one
 from zkkit.sim.gallery.groups import Counts, Joins
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.twin import Shelf, crew
 from zkkit.sim.properties import of_a_group
-from zkkit.steps import Create, FireKind, Get, Mode, Wait
+from zkkit.steps import Create, FireKind, Get, Mode, Node, Wait
 
 
 class LooksOnce(Counts):
@@ -101,12 +103,27 @@ class JoinsUnderOneName(Joins):
         return (yield from until_answered(Create(join(self.path, "member"), mode=Mode.EPHEMERAL)))
 
 
+class LeavesByAnothersNode(Joins):
+    """All join by one name: whoever leaves removes the member, whosever it is."""
+
+    def join(self, name):
+        member = join(self.path, "member")
+        try:
+            return (yield from until_answered(Create(member, mode=Mode.EPHEMERAL)))
+        except NodeExists:
+            return Node(member, (yield from until_answered(Get(self.path))).stat)
+
+    def leave(self, name, node):
+        return delete_surely(node.path)
+
+
 JOIN = Shelf("group", partial(of_a_group, PATH), lambda it: crew(it, Counts(PATH)), Joins(PATH))
 COUNT = JOIN.but(build=lambda it: crew(Joins(PATH), it), right=Counts(PATH))
 BOTH = JOIN.but(build=lambda it: crew(it, it, Counts(PATH)))
 COUNTED = "members are counted"
 
 ANSWERS = (
+    BOTH.wrong(LeavesByAnothersNode, NO_FAULTS, "nobody removes other members"),
     COUNT.wrong(LooksOnce, NO_FAULTS, COUNTED),
     COUNT.wrong(LooksAndEnds, NO_FAULTS, COUNTED),
     COUNT.wrong(SpinsOn, NO_FAULTS, "nobody goes round for ever"),

@@ -12,7 +12,7 @@ from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.leases import LEASES, TakesALease, TakesASlot
 from zkkit.sim.gallery.twin import Shelf, in_container
 from zkkit.sim.properties import of_leases
-from zkkit.steps import Create, FireKind, Mode, Node, Wait
+from zkkit.steps import Create, FireKind, Mark, Mode, Node, Wait
 
 
 class LeasesForGood(TakesALease):
@@ -94,12 +94,23 @@ class SharesASlot(TakesASlot):
         return node
 
 
+class GivesItsLeaseBackFirst(TakesALease):
+    """Gives its lease back, and works."""
+
+    def hold(self, node):
+        yield from Mark("acquired", node.path, node.stat.czxid)
+        yield from delete_surely(node.path)
+        yield from self.work()
+        yield from Mark("released", node.path, node.stat.czxid)
+
+
 LINE = Shelf("semaphore", partial(of_leases, LEASES), in_container, TakesALease(PATH))
 THREE = LINE.but(build=partial(in_container, count=3))
 SLOTS = THREE.but(right=TakesASlot(PATH))
 SLEEPS = "nobody sleeps beside a free lease"
 
 ANSWERS = (
+    LINE.wrong(GivesItsLeaseBackFirst, NO_FAULTS, "work is done by holders"),
     THREE.wrong(LeasesForGood, one("crash"), SLEEPS),
     THREE.wrong(GivesBackTheFirst, NO_FAULTS, "nobody takes away what others hold"),
     LINE.wrong(OneLeaseOnly, NO_FAULTS, SLEEPS),

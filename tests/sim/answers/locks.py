@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
-from zkkit.errors import Cancelled, ConnectionLost, NodeExists, NoNode, SessionLost
+from zkkit.errors import Cancelled, ConnectionLost, NodeExists, NoNode, SessionLost, TimedOut
 from zkkit.paths import join, split
 from zkkit.recipe import until_answered
 from zkkit.recipes.shared import delete_surely
-from zkkit.sim import NO_FAULTS, one
+from zkkit.sim import NO_FAULTS, Work, one
 from zkkit.sim.gallery.in_line import PATH, InLine, OneName, PollsInLine
-from zkkit.sim.gallery.twin import Shelf, in_container
+from zkkit.sim.gallery.twin import Shelf, in_container, same
 from zkkit.sim.properties import of_a_fair_lock, of_a_lock
 from zkkit.steps import (
+    Actor,
     Children,
     Create,
     Delete,
     Exists,
     FireKind,
     Get,
+    Guid,
     Mark,
     Mode,
     Node,
@@ -250,9 +253,100 @@ class LooksThenCreates(OneName):
             return None if stat is None else Node(self.node, stat)
 
 
+# --- those who have let go --------------------------------------------------------------------
+
+
+class GivesUpAndWorks(InLine):
+    """Deletes its node, works, and says only then that it has let go."""
+
+    def hold(self, node):
+        yield from Mark("acquired", node.path, node.stat.czxid)
+        yield from delete_surely(node.path)
+        yield from self.work()
+        yield from Mark("released", node.path, node.stat.czxid)
+
+
+class LetsGoWhenLate(InLine):
+    """Gives its place up when its work takes too long, and works on."""
+
+    def hold(self, node):
+        yield from Mark("acquired", node.path, node.stat.czxid)
+        try:
+            yield from Within(1.0, Work())
+        except TimedOut:
+            yield from delete_surely(node.path)
+            yield from Work()
+        finally:
+            yield from Mark("released", node.path, node.stat.czxid)
+
+
+class RenewsItsNode(OneName):
+    """Makes its node anew while it works: somebody else may be quicker."""
+
+    def work(self):
+        yield from super().work()
+        found = yield from until_answered(Get(self.node))
+        yield from delete_surely(self.node)
+        yield from self.take(found.data)
+        yield from super().work()
+
+
+class WorksWithoutItsSession(InLine):
+    """Is told that its session is over, and works on."""
+
+    def work(self):
+        try:
+            yield from super().work()
+        except SessionLost:
+            yield from super().work()
+            raise
+
+
+class TakesBoth(NamedTuple):
+    """A lock made of two: takes them in order, works, and gives both back."""
+
+    places: tuple[str, ...] = (PATH, "/m")
+
+    def life(self):
+        mine = (yield from Guid()).encode()
+        locks = [OneName(place) for place in (yield from self.mine())]
+        nodes = []
+        try:
+            for lock in locks:
+                while (node := (yield from lock.take(mine))) is None:
+                    yield from lock.outwait()
+                nodes.append(node)
+            for node in nodes:
+                yield from Mark("acquired", node.path, node.stat.czxid)
+            try:
+                yield from Work()
+            finally:
+                for node in nodes:
+                    yield from Mark("released", node.path, node.stat.czxid)
+        finally:
+            for lock in reversed(locks):
+                yield from lock.leave(mine)
+
+    def mine(self):
+        """Which to take."""
+        yield from ()
+        return self.places
+
+
+class TakesOneOfTwo(TakesBoth):
+    """Takes one of the two, another one takes the other: they do not meet."""
+
+    def mine(self):
+        return (self.places["AB".index((yield from Actor()))],)
+
+
 FAIR = Shelf("lock", of_a_fair_lock, in_container, InLine(PATH))
 THREE = FAIR.but(build=partial(in_container, count=3))
 NAME = Shelf("lock", of_a_lock, in_container, OneName(PATH))
+SEVERAL = Shelf(
+    "lock", partial(of_a_lock, places=2), partial(same, nodes=(PATH, "/m")), TakesBoth()
+)
+WORK = "work is done by holders"
 POLLS = Shelf("lock", of_a_lock, in_container, PollsInLine(PATH))
 
 ANSWERS = (
@@ -279,4 +373,9 @@ ANSWERS = (
     NAME.wrong(WatchesWhatIsGone, NO_FAULTS, "no lost wakeup"),
     NAME.wrong(DeletesAfterItsSession, one("expire"), "nobody takes away what others hold"),
     NAME.wrong(LooksThenCreates, NO_FAULTS, "mutual exclusion"),
+    FAIR.wrong(GivesUpAndWorks, NO_FAULTS, WORK),
+    FAIR.wrong(LetsGoWhenLate, one("deadline"), WORK),
+    NAME.wrong(RenewsItsNode, NO_FAULTS, WORK),
+    FAIR.wrong(WorksWithoutItsSession, one("expire"), WORK),
+    SEVERAL.wrong(TakesOneOfTwo, NO_FAULTS, "all hold in one place"),
 )

@@ -13,7 +13,7 @@ from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.queues import ITEM, TAKEN, Claims, Puts, Takes
 from zkkit.sim.gallery.twin import Shelf, crew
 from zkkit.sim.properties import of_a_queue
-from zkkit.steps import Create, Delete, FireKind, Get, Mode, Multi, Set, Wait
+from zkkit.steps import Create, Delete, FireKind, Get, Guid, Mode, Multi, Set, Wait
 
 NODES = (PATH, TAKEN, Claims.claims)
 
@@ -198,6 +198,39 @@ def _two_for_one(it):
 
 
 ASK, AGAIN = partial(of_a_queue, PATH), partial(of_a_queue, PATH, redelivers=True)
+
+
+class PutsOneNumberTwice(Puts):
+    """Two items with one number: nobody could tell which of them is lost."""
+
+    def life(self):
+        for _ in self.items:
+            yield from Puts(self.path, (1,)).life()
+
+
+class SaysThatItTook(Takes):
+    """Sees an item, and leaves it there."""
+
+    def remove(self, path, marker):
+        yield from ()
+        return True
+
+    def tidy(self, marker):
+        yield from ()
+
+
+class PutsIfItCan(Puts):
+    """Puts an item if the queue is empty, else it lets it be."""
+
+    def life(self):
+        for item in self.items:
+            yield from Say("puts", item)
+            names = yield from list_children(self.path)
+            if not names:
+                yield from self.put(item, join(TAKEN, (yield from Guid())))
+                yield from Say("put", item)
+
+
 PUT = Shelf("queue", ASK, _putting, Puts(PATH))
 TAKE = Shelf("queue", ASK, _taking, Takes(PATH, 2))
 TWO = Shelf("queue", ASK, _two_for_one, Takes(PATH))
@@ -206,6 +239,9 @@ LOST, TWICE, ORDER = "nothing vanishes", "nothing is taken twice", "first put, f
 BESIDE = "nobody waits beside an item"
 
 ANSWERS = (
+    PUT.wrong(PutsOneNumberTwice, NO_FAULTS, "nothing vanishes"),
+    PUT.wrong(PutsIfItCan, NO_FAULTS, "nobody gives up"),
+    TAKE.wrong(SaysThatItTook, NO_FAULTS, "nothing is taken twice"),
     PUT.wrong(SaysPutTooEarly, one("request lost"), LOST),
     PUT.wrong(PutsByName, NO_FAULTS, LOST),
     PUT.wrong(NumbersItself, NO_FAULTS, ORDER),

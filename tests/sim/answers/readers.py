@@ -7,12 +7,13 @@ from functools import partial
 from zkkit.errors import NoNode
 from zkkit.paths import join, split
 from zkkit.recipe import until_answered
+from zkkit.recipes.shared import delete_surely
 from zkkit.sim import NO_FAULTS, one
 from zkkit.sim.gallery.in_line import PATH
 from zkkit.sim.gallery.readers import READ, WRITE, PollsToRead, Reads, Writes
 from zkkit.sim.gallery.twin import Shelf, crew, same
 from zkkit.sim.properties import of_readers_and_writers
-from zkkit.steps import Create, Exists, FireKind, Get, Mode, Wait
+from zkkit.steps import Create, Exists, FireKind, Get, Mark, Mode, Wait
 
 
 class WritesAfterTheLastReader(Writes):
@@ -149,6 +150,18 @@ class ReadsByItsClock(PollsToRead):
 
 
 _ask = of_readers_and_writers
+
+
+class WritesWhenItHasLeft(Writes):
+    """Lets the next one in, and writes on."""
+
+    def hold(self, node):
+        yield from Mark("acquired", node.path, node.stat.czxid)
+        yield from delete_surely(node.path)
+        yield from self.work()
+        yield from Mark("released", node.path, node.stat.czxid)
+
+
 AFTER_WRITER = Shelf("read-write lock", _ask, lambda it: crew(Writes(PATH), it), Reads(PATH))
 AFTER_READER = AFTER_WRITER.but(build=lambda it: crew(Reads(PATH), it), right=Writes(PATH))
 TWO_READERS = AFTER_READER.but(build=lambda it: crew(Reads(PATH), Reads(PATH), it))
@@ -171,7 +184,8 @@ ANSWERS = (
     AFTER_WRITER.wrong(ReadsDeafly, one("request lost"), "no lost wakeup"),
     AFTER_WRITER.wrong(ReadsWithoutLooking, NO_FAULTS, "no lost wakeup"),
     WRITERS.wrong(WritesTwice, one("reply lost"), "no lost wakeup"),
-    TOGETHER.wrong(ReadsAlone, NO_FAULTS, "2 hold together"),
+    TOGETHER.wrong(ReadsAlone, NO_FAULTS, BESIDE),
+    AFTER_READER.wrong(WritesWhenItHasLeft, NO_FAULTS, "work is done by holders"),
     POLLS.wrong(ReadsByItsClock, NO_FAULTS, BESIDE),
     AFTER_READER.wrong(WritesFirst, NO_FAULTS, ALONE),
 )

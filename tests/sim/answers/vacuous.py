@@ -248,6 +248,25 @@ class CountsNobody(Counts):
         yield from self.look()
 
 
+class AddsNothing(Adds):
+    """Says that it adds and has added: no amount."""
+
+    def life(self):
+        yield from Say("adds")
+        yield from Say("added")
+
+
+class OnlyLooks(Changes):
+    """Changes nothing."""
+
+    def life(self):
+        yield from until_answered(Exists(self.path))
+
+
+class WritesOnly(Writes):
+    """Nobody reads: no better than a lock."""
+
+
 LOCK = Shelf("lock", of_a_fair_lock, in_container, InLine(PATH))
 QUEUE = Shelf(
     "queue",
@@ -256,6 +275,7 @@ QUEUE = Shelf(
     Takes(PATH, 2),
 )
 CACHE = Shelf("cache", partial(of_a_cache, PATH), lambda it: crew(Changes(PATH), it), Follows(PATH))
+CHANGES = CACHE.but(build=lambda it: crew(it, Follows(PATH)), right=Changes(PATH))
 GROUP = Shelf("group", partial(of_a_group, PATH), lambda it: crew(Joins(PATH), it), Counts(PATH))
 MEETING = Shelf("barrier", partial(of_a_barrier, count=2), same, Meets(PATH))
 DOUBLE = Shelf("double barrier", partial(of_a_double_barrier, 2), same, ComesAndGoes(PATH))
@@ -337,9 +357,12 @@ ANSWERS = (
     LOCK.wrong(FailsWhenItHolds, NO_FAULTS, "nobody fails"),
     LOCK.wrong(HoldsAndEnds, NO_FAULTS, _ALONE),
     LOCK.wrong(WaitsForEver, NO_FAULTS, "no lost wakeup"),
-    MEETING.wrong(OnlyArrives, NO_FAULTS, "somebody says 'passes'"),
+    MEETING.wrong(OnlyArrives, NO_FAULTS, "nobody gives up"),
     DOUBLE.wrong(NeverGoesOut, NO_FAULTS, "nobody is left outside"),
-    COUNTER.wrong(OnlyTries, NO_FAULTS, "somebody says 'added'"),
+    READERS.wrong(WritesOnly, NO_FAULTS, "somebody reads"),
+    COUNTER.wrong(AddsNothing, NO_FAULTS, f"{PATH} counts"),
+    CHANGES.wrong(OnlyLooks, NO_FAULTS, f"{PATH} changes"),
+    COUNTER.wrong(OnlyTries, NO_FAULTS, "nobody gives up"),
     COUNTER.wrong(SaysThatItAdded, NO_FAULTS, "counts once"),
     QUEUE.wrong(OnlyWatches, NO_FAULTS, f"{PATH} is drained"),
     QUEUE.wrong(InventsAnItem, NO_FAULTS, "nothing is taken twice"),

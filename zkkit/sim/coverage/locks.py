@@ -97,7 +97,6 @@ _TWO_AT_ONCE = of_leases(2, at_once=2, fails=LOST)
 _EXCLUSIVE = of_a_lock(fails=LOST)
 _FAIR = of_a_fair_lock(fails=LOST)
 _READ_WRITE = of_readers_and_writers(fails=LOST)
-_HERD_READ_WRITE = of_readers_and_writers(lambda path: "-W-" in path, fails=LOST)
 _SEVERAL = of_a_fair_lock(places=2, fails=LOST)
 
 
@@ -107,7 +106,7 @@ POOL = ("/l", "/l/locks", "/l/leases")
 _LOCKS: tuple[tuple[str, Callable[[SimSession], Any], Sequence[Property]], ...] = (
     ("ReentrantLock", lambda s: ReentrantLock(s, "/l"), _FAIR),
     ("HerdLock", lambda s: HerdLock(s, "/l"), _EXCLUSIVE),
-    ("ChildrenWatchLock", lambda s: ChildrenWatchLock(s, "/l"), _ONE),
+    ("ChildrenWatchLock", lambda s: ChildrenWatchLock(s, "/l"), _EXCLUSIVE),
     ("Lock, kazoo's layout", lambda s: Lock(s, "/l", layout="kazoo"), _FAIR),
     ("WriteLock", lambda s: ReadWriteLock(s, "/l").write, _FAIR),
 )
@@ -131,13 +130,13 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
             for shared in (False, True)
         ],
         Cast("ReentrantLock", (_REENTRANT,) * 3, _FAIR, one_process=True),
-        Cast("Lock", (_LOCK,) * 2, _ONE, POOL),
-        Cast("Lock", (_LOCK,) * 2, _ONE, POOL, shared=True),
-        Cast("Lock", (_LOCK,) * 3, _ONE, POOL, preemptions=2),
-        Cast("Lock, optimistic", (optimistic(_LOCK),) * 2, _ONE, POOL),
-        Cast("Lock, optimistic", (optimistic(_LOCK),) * 2, _ONE, POOL, shared=True),
-        Cast("Lock, one of them optimistic", (optimistic(_LOCK), _LOCK), _ONE, POOL),
-        Cast("Lock, optimistic", (optimistic(_LOCK),) * 3, _ONE, POOL, preemptions=1),
+        Cast("Lock", (_LOCK,) * 2, _EXCLUSIVE, POOL),
+        Cast("Lock", (_LOCK,) * 2, _EXCLUSIVE, POOL, shared=True),
+        Cast("Lock", (_LOCK,) * 3, _EXCLUSIVE, POOL, preemptions=2),
+        Cast("Lock, optimistic", (optimistic(_LOCK),) * 2, _EXCLUSIVE, POOL),
+        Cast("Lock, optimistic", (optimistic(_LOCK),) * 2, _EXCLUSIVE, POOL, shared=True),
+        Cast("Lock, one of them optimistic", (optimistic(_LOCK), _LOCK), _EXCLUSIVE, POOL),
+        Cast("Lock, optimistic", (optimistic(_LOCK),) * 3, _EXCLUSIVE, POOL, preemptions=1),
     ),
     "semaphore": (
         Cast("Semaphore, 2 leases", (_LEASE,) * 3, _TWO, POOL, preemptions=2),
@@ -162,7 +161,7 @@ FAMILIES: dict[str, tuple[Cast, ...]] = {
         Cast(
             "HerdReadWriteLock, 2 readers and a writer",
             (_NAIVE_READ, _NAIVE_READ, _NAIVE_WRITE),
-            _HERD_READ_WRITE,
+            _READ_WRITE,
         ),
     ),
     "several locks": (

@@ -11,21 +11,21 @@ Properties and goals go together as a sequence, the gravest first.
                 of_a_barrier, of_a_double_barrier, of_a_counter, of_a_queue, of_a_cache,
                 of_a_cached_tree, of_a_group: what to ask of a kind of recipe; FAMILIES has them by
                 name
-    goals       SomebodyIsGranted, EverybodyIsGranted, TogetherHold, SomebodySays, EverybodySays,
-                Drained, Reached
+    goals       SomebodyIsGranted, EverybodyIsGranted, SomebodyReads, TogetherHold, SomebodySays,
+                EverybodySays, Drained, SomebodyWrites, Reached
     locks       AtMost, mutual_exclusion, one_leader, NoOverlap, ReadersAndWriters, Fifo,
                 RealGrants, OnePlace, WorksWhileItHolds, NobodyTakesAway,
                 NobodySleepsBesideReaders
     elections   LeadsAsItBelieves, ServesOnce
     waiting     NoLostWakeup, NobodyGoesRound, NobodyWaitsWhile, NobodySleepsBesideAFreeLock,
-                NoSleeper, OneWokenPerRelease, NothingLeft, EndsWell
+                NoSleeper, OneWokenPerRelease, NothingLeft, EndsWell, NobodyGivesUp
     costs       CostsAtMost, NobodyIsOvertaken
     fairness    NobodyStarves: in the long run, in lives without an end
     barriers    NobodyPassesEarly, NobodyIsLeftOutside, NobodyLeavesEarly, NobodyIsKeptIn
     effects     NothingLost, CountsOnce, DoubtsWithReason
     queues      NothingVanishes, NothingTakenTwice, InOrder, NobodyWaitsBesideAnItem
     caches      Converges, NeverGoesBack, EventsSumUp, CachesAddUp, FreshReads; of groups
-                MembersAreCounted, MembersAreReal, MembersAreAlive
+                MembersAreCounted, MembersAreReal, MembersAreAlive, NobodyRemovesMembers
     your own    Always, of the state; History, of all that has happened
 """
 
@@ -40,6 +40,7 @@ from .caches import (
     MembersAreCounted,
     MembersAreReal,
     NeverGoesBack,
+    NobodyRemovesMembers,
 )
 from .costs import CostsAtMost, NobodyIsOvertaken
 from .effects import CountsOnce, DoubtsWithReason, NothingLost
@@ -68,7 +69,9 @@ from .goals import (
     Goal,
     Reached,
     SomebodyIsGranted,
+    SomebodyReads,
     SomebodySays,
+    SomebodyWrites,
     TogetherHold,
 )
 from .locks import (
@@ -87,6 +90,7 @@ from .locks import (
 from .queues import InOrder, NobodyWaitsBesideAnItem, NothingTakenTwice, NothingVanishes, items_of
 from .waiting import (
     EndsWell,
+    NobodyGivesUp,
     NobodyGoesRound,
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
@@ -98,19 +102,19 @@ from .waiting import (
 
 __all__ = [
     "Property", "View", "Always", "History",
-    "Goal", "SomebodyIsGranted", "EverybodyIsGranted", "TogetherHold", "SomebodySays",
-    "EverybodySays", "Drained", "Reached",
+    "Goal", "SomebodyIsGranted", "EverybodyIsGranted", "SomebodyReads", "TogetherHold",
+    "SomebodySays", "EverybodySays", "Drained", "SomebodyWrites", "Reached",
     "AtMost", "mutual_exclusion", "one_leader", "NoOverlap", "ReadersAndWriters",
     "Fifo", "RealGrants", "OnePlace", "WorksWhileItHolds", "NobodyTakesAway", "LeadsAsItBelieves",
     "ServesOnce", "NobodySleepsBesideReaders",
     "NoLostWakeup", "NobodyGoesRound", "NobodyWaitsWhile", "NobodySleepsBesideAFreeLock",
-    "NoSleeper", "OneWokenPerRelease", "NothingLeft", "EndsWell",
+    "NoSleeper", "OneWokenPerRelease", "NothingLeft", "EndsWell", "NobodyGivesUp",
     "CostsAtMost", "NobodyIsOvertaken", "NobodyStarves",
     "NobodyPassesEarly", "NobodyIsLeftOutside", "NobodyLeavesEarly", "NobodyIsKeptIn",
     "NothingLost", "CountsOnce", "DoubtsWithReason",
     "NothingVanishes", "NothingTakenTwice", "InOrder", "NobodyWaitsBesideAnItem", "items_of",
     "Converges", "NeverGoesBack", "EventsSumUp", "CachesAddUp", "MembersAreCounted",
-    "MembersAreReal", "MembersAreAlive", "FreshReads",
+    "MembersAreReal", "MembersAreAlive", "NobodyRemovesMembers", "FreshReads",
     "FAMILIES", "EXPLAINED", "of_a_lock", "of_a_fair_lock", "of_leases", "of_readers_and_writers",
     "of_an_election", "of_a_barrier", "of_a_double_barrier", "of_a_counter", "of_a_queue",
     "of_a_cache", "of_a_cached_tree", "of_a_group",

@@ -43,7 +43,8 @@ class NobodyPassesEarly(Property):
                 memo = memo | {fact.actor}
             elif fact.kind == "said" and fact.what == self._passes and len(memo) < self.count:
                 who = view.name(fact.actor)
-                return memo, f"{who} passes when {len(memo)} of {self.count} have arrived"
+                have = "has" if len(memo) == 1 else "have"
+                return memo, f"{who} passes when {len(memo)} of {self.count} {have} arrived"
         return memo, None
 
 

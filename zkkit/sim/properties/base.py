@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from ...steps import Create, Delete, Multi, Set
 from ..roster import Roster
 from ..state import Draft, Fact, Grant, is_real
 
@@ -85,8 +86,26 @@ class View:
         return range(self._roster.count)
 
     def real_grants(self) -> list[Grant]:
-        """Those who were told that they hold and whose node is still there."""
-        return [grant for grant in self.grants if is_real(grant, self.tree)]
+        """Those who were told that they hold and whose node is still there. Told twice is once."""
+        return [*dict.fromkeys(grant for grant in self.grants if is_real(grant, self.tree))]
+
+    def speaks_for(self, actor: int, other: int) -> bool:
+        """Whether what one does is as if the other did it: it is the same, or one of them was
+        spawned in the session of both."""
+        if actor == other:
+            return True
+        spawned = actor not in self.everybody or other not in self.everybody
+        return spawned and self.home(actor) == self.home(other)
+
+
+def written(applied: Fact) -> Sequence[str]:
+    """The paths that a request has written, of a fact that it was applied: none if it failed. (Of
+    a node with a number without that.)"""
+    request = applied.what
+    if isinstance(applied.outcome, BaseException):
+        return ()
+    ops = request.ops if isinstance(request, Multi) else (request,)
+    return [op.path for op in ops if isinstance(op, Create | Set | Delete)]
 
 
 class Property:

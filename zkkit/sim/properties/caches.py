@@ -117,7 +117,9 @@ class MembersAreCounted(Shows):
         return 0 if entry is None else len(entry.children)
 
     def text(self, who: str, shown: int, there: int) -> str:
-        return f"{who} shows {shown} members for good, and {self.path} has {there}"
+        return (
+            f"{who} shows {shown} member{'s' * (shown != 1)} for good, and {self.path} has {there}"
+        )
 
 
 class MembersAreReal(OfFacts):
@@ -166,6 +168,42 @@ class MembersAreAlive(Property):
                 gone = "whose session has no more to do" if owner else "which is of no session"
                 return f"{member} stays a member for good, {gone}"
         return None
+
+
+class NobodyRemovesMembers(Property):
+    """Nobody deletes a member, an ephemeral child of `path`, of a session other than its own."""
+
+    name = "nobody removes other members"
+    wants = frozenset({"applied", "deleted"})
+    memo: tuple[tuple[str, int, int], ...] = ()  # the members: path, czxid, and whose session it is
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def at_first(self, view: View) -> Any:
+        return self._members(view)
+
+    def _members(self, view: View) -> tuple[tuple[str, int, int], ...]:
+        nodes = view.tree.nodes
+        paths = (
+            [join(self.path, name) for name in nodes[self.path].children]
+            if (self.path in nodes)
+            else []
+        )
+        owned = [(path, nodes[path].czxid, nodes[path].owner) for path in paths]
+        return tuple(sorted(each for each in owned if each[2]))
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        owners = {(path, czxid): owner for path, czxid, owner in memo}
+        wrong = None
+        for fact in facts:
+            if fact.kind == "deleted" and fact.actor >= 0 and wrong is None:
+                owner = owners.get((fact.what, fact.outcome), 0)
+                whose = owner % 1000 - 1
+                if owner and whose != view.home(fact.actor):
+                    who, session = view.name(fact.actor), view.session_name(whose)
+                    wrong = f"{who} deletes {fact.what}, a member of {session}"
+        return self._members(view), wrong
 
 
 class OfValues(Property):

@@ -12,32 +12,40 @@ from .goals import SomebodyIsGranted, SomebodySays
 
 class LeadsAsItBelieves(Property):
     """Whoever acts as a leader, and says so by `Say("believes")`, was told that it leads and has
-    not been told that this is over: by its own release, by the loss of its session, by its clock.
-    (That the servers have ended its session a moment ago it cannot know.) Somebody else in its
-    session may have been told, so that a leader's work can be a script of its own."""
+    not been told that this is over: by its own release, by the loss of its session, by its clock;
+    nor has it deleted its node. (That the servers have ended its session a moment ago it cannot
+    know.) Somebody else in its session may have been told, so that a leader's work can be a script
+    of its own."""
 
     name = "leaders believe what they were told"
-    wants = frozenset({"said", "acquired", "released", "lapsed", "expired"})
+    wants = frozenset({"said", "acquired", "released", "lapsed", "expired", "deleted"})
     needs = SomebodyIsGranted("somebody leads")
-    memo: frozenset[tuple[int, str]] = frozenset()  # who was told, by session, and of which node
+    # who was told, by session, of which node, and whether it has deleted that
+    memo: frozenset[tuple[int, str, bool]] = frozenset()
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
-        told = set(memo)
+        told = {(home, path): gone for home, path, gone in memo}
         wrong = None
         for fact in facts:
-            if fact.kind not in self.wants:
+            if fact.kind not in self.wants or fact.actor < 0:
                 continue
             home = view.home(fact.actor)
             if fact.kind == "acquired":
-                told.add((home, fact.what))
+                told[home, fact.what] = False
             elif fact.kind in ("released", "lapsed"):
-                told.discard((home, fact.what))
+                told.pop((home, fact.what), None)
             elif fact.kind == "expired":
-                told = {each for each in told if each[0] != home}
-            elif fact.what == "believes" and home not in {each[0] for each in told}:
+                told = {each: gone for each, gone in told.items() if each[0] != home}
+            elif fact.kind == "deleted" and (home, fact.what) in told:
+                told[home, fact.what] = True
+            elif fact.what == "believes":
+                leads = {path: gone for (ses, path), gone in told.items() if ses == home}
                 who = view.name(fact.actor)
-                wrong = wrong or f"{who} believes that it leads, and it does not"
-        return frozenset(told), wrong
+                if not leads:
+                    wrong = wrong or f"{who} believes that it leads, and it does not"
+                elif all(leads.values()):
+                    wrong = wrong or f"{who} has given up {min(leads)} and believes that it leads"
+        return frozenset((*each, gone) for each, gone in told.items()), wrong
 
 
 class ServesOnce(Property):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ...errors import ConnectionLost, CounterUsedUp, SessionLost, TimedOut
 from .barriers import NobodyIsKeptIn, NobodyIsLeftOutside, NobodyLeavesEarly, NobodyPassesEarly
-from .base import Property, View
+from .base import Property, Unreadable, View, read
 from .caches import (
     CachesAddUp,
     Converges,
@@ -20,12 +20,21 @@ from .caches import (
     MembersAreCounted,
     MembersAreReal,
     NeverGoesBack,
+    NobodyRemovesMembers,
     everything,
     number,
 )
 from .effects import CountsOnce
 from .elections import LeadsAsItBelieves
-from .goals import Drained, Reached, SomebodyIsGranted, SomebodySays, TogetherHold
+from .goals import (
+    Drained,
+    Reached,
+    SomebodyIsGranted,
+    SomebodyReads,
+    SomebodySays,
+    SomebodyWrites,
+    TogetherHold,
+)
 from .locks import (
     AtMost,
     Fifo,
@@ -35,12 +44,14 @@ from .locks import (
     ReadersAndWriters,
     RealGrants,
     WorksWhileItHolds,
+    is_writer,
     mutual_exclusion,
     one_leader,
 )
 from .queues import InOrder, NobodyWaitsBesideAnItem, NothingTakenTwice, NothingVanishes, items_of
 from .waiting import (
     EndsWell,
+    NobodyGivesUp,
     NobodyGoesRound,
     NobodySleepsBesideAFreeLock,
     NobodyWaitsWhile,
@@ -60,12 +71,13 @@ EXPLAINED: Errors = (SessionLost, ConnectionLost, TimedOut, CounterUsedUp)
 def of_a_lock(*, places: int = 1, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
     """What every lock must hold to. `places`: in how many directories it has its nodes; `fails`:
     the errors that a script may end with, besides `Cancelled`."""
-    return (mutual_exclusion(), *_of_holders(places, fails, NothingLeft()))
+    return (mutual_exclusion(), *_of_holders(places, fails))
 
 
 def of_a_fair_lock(*, places: int = 1, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
-    """What a lock that queues must hold to."""
-    return (*of_a_lock(places=places, fails=fails), Fifo(), OneWokenPerRelease())
+    """What a lock that queues must hold to. Whoever is granted watches nothing any more."""
+    holders = _of_holders(places, fails, NothingLeft())
+    return (mutual_exclusion(), *holders, Fifo(), OneWokenPerRelease())
 
 
 def of_leases(count: int, *, at_once: int = 1, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
@@ -79,14 +91,16 @@ def of_readers_and_writers(
     writes: Callable[[str], bool] | None = None, *, readers: int = 1, fails: Errors = EXPLAINED
 ) -> tuple[Property, ...]:
     """What a lock for readers and writers must hold to. `writes(path)` says whether the grant with
-    this node is to write; by default its name says it, as Curator's do. `readers`: so many must be
+    this node is to write; by default all do whose name has neither "__READ__" nor "-R-" in it. A
+    reader that watches need not wait for readers; `readers`: so many, also if they poll, must be
     able to read together."""
-    which = (writes,) if writes else ()
+    which = (writes or is_writer,)
     together = (TogetherHold(readers),) if readers > 1 else ()
     return (
         ReadersAndWriters(*which),
         *_of_holders(1, fails),
         NobodySleepsBesideReaders(*which),
+        SomebodyReads(*which),
         *together,
     )
 
@@ -134,6 +148,7 @@ def of_a_barrier(
         NobodyPassesEarly(count),
         *((gate,) if path else ()),
         *((NobodyIsLeftOutside(count),) if count == 1 or not path else ()),
+        *((NobodyGivesUp(("arrives", "passes")),) if count > 1 else ()),
         NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("passes"),
@@ -150,6 +165,7 @@ def of_a_double_barrier(
         NobodyLeavesEarly(count, which=which),
         NobodyIsLeftOutside(count, which=which),
         NobodyIsKeptIn(count, which=which),
+        NobodyGivesUp(("arrives", "passes"), ("passes", "left"), which=which),
         NobodyGoesRound(),
         EndsWell(*fails),
         SomebodySays("passes" + which),
@@ -163,8 +179,24 @@ def of_a_counter(
     *,
     fails: Errors = EXPLAINED,
 ) -> tuple[Property, ...]:
-    """What a counter must hold to. Scripts say `Say("adds", n)` and `Say("added", n)`."""
-    return (CountsOnce(path, value), NoLostWakeup(), EndsWell(*fails), SomebodySays("added"))
+    """What a counter must hold to. Scripts say `Say("adds", n)` and `Say("added", n)`; and
+    `Say("adds", -n)` if nothing was added after all."""
+
+    def shows_something(view: View) -> bool:
+        entry = view.tree.nodes.get(path)
+        try:
+            return entry is not None and read(value, path, entry.data) != 0
+        except Unreadable:
+            return False
+
+    return (
+        CountsOnce(path, value),
+        NoLostWakeup(),
+        NobodyGivesUp(("adds", "added")),
+        EndsWell(*fails),
+        SomebodySays("added"),
+        Reached(f"{path} counts", shows_something, "applied"),
+    )
 
 
 def of_a_queue(
@@ -179,7 +211,8 @@ def of_a_queue(
     """What a queue must hold to whose items are the children of `path`; `item` reads an item's
     number from the data. Scripts say `Say("puts", n)` before they try and `Say("put", n)` when they
     know; `Say("takes")` before they try, `Say("took", n)` when they have one for sure, and
-    `Say("done", n)`.
+    `Say("done", n)`. Each item has a number of its own. Whoever finds nothing to take may go home;
+    of one that must wait ask `NobodyGivesUp(("takes", "took"))` as well.
 
     A queue that `redelivers` loses nothing: an item goes to another one if its taker is struck
     before it is done. One that does not gives nothing twice, and may lose what a taker that
@@ -192,6 +225,7 @@ def of_a_queue(
         NothingTakenTwice(redelivers=redelivers),
         *order,
         NobodyWaitsBesideAnItem(found, redelivers=redelivers),
+        NobodyGivesUp(("puts", "put")),
         NobodyGoesRound(),
         EndsWell(*fails),
         *goals,
@@ -207,7 +241,7 @@ def of_a_cache(
 ) -> tuple[Property, ...]:
     """What a cache of the node `path` must hold to. Scripts say `Say("sees", value)`: what it shows
     now, 0 for nothing; and `Say("event", value)` when it tells of a change, which with `events` it
-    must."""
+    must. Somebody must change what is there."""
     heard = (SomebodySays("event"),) if events else ()
     return (
         Converges(path, value),
@@ -217,6 +251,7 @@ def of_a_cache(
         EndsWell(*fails),
         SomebodySays("sees"),
         *heard,
+        SomebodyWrites(path),
     )
 
 
@@ -241,6 +276,7 @@ def of_a_group(path: str, *, fails: Errors = EXPLAINED) -> tuple[Property, ...]:
         MembersAreCounted(path),
         MembersAreReal(path),
         MembersAreAlive(path),
+        NobodyRemovesMembers(path),
         NothingLeft(while_holding=False),
         NobodyGoesRound(),
         EndsWell(*fails),

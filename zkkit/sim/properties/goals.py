@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..state import Fact
-from .base import ANY, Property, View
+from .base import ANY, Property, View, written
 
 
 class Goal(Property):
@@ -40,6 +40,19 @@ class SomebodyIsGranted(Goal):
 
     def met(self, facts: Sequence[Fact], view: View) -> bool:
         return bool(view.real_grants())
+
+
+class SomebodyReads(Goal):
+    """Somebody is told that it holds who does not want to write."""
+
+    name = "somebody reads"
+    wants = frozenset({"acquired"})
+
+    def __init__(self, writes: Callable[[str], bool]) -> None:
+        self._writes = writes
+
+    def met(self, facts: Sequence[Fact], view: View) -> bool:
+        return any(not self._writes(grant.path) for grant in view.real_grants())
 
 
 class _Everybody(Goal):
@@ -130,6 +143,19 @@ class Drained(Goal):
     def met(self, facts: Sequence[Fact], view: View) -> bool:
         entry = view.tree.nodes.get(self.path)
         return entry is not None and not entry.children and entry.pzxid > entry.czxid
+
+
+class SomebodyWrites(Goal):
+    """Somebody writes this node: creates, sets or deletes it."""
+
+    wants = frozenset({"applied"})
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = f"{path} changes"
+
+    def met(self, facts: Sequence[Fact], view: View) -> bool:
+        return any(self.path in written(fact) for fact in facts if fact.kind == "applied")
 
 
 class Reached(Goal):

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ...paths import join
 from .. import state as at
 from ..state import Fact
-from .base import Property, Value, View, in_words, read
+from .base import Property, Value, View, in_words, read, written
 from .goals import SomebodySays
 from .waiting import how_it_waits, waiting
 
@@ -42,6 +42,11 @@ def _is_gone(view: View, actor: int) -> bool:
     return not view.actors[actor][at.FRAMES]
 
 
+def _again(item: int) -> str:
+    """What somebody puts that was put before: nobody could tell the two."""
+    return f"item {item}, which was put before: each item needs a number of its own"
+
+
 class NothingVanishes(Property):
     """What was put is taken, or is still there when all is quiet. Where nothing is redelivered, a
     taker that fails or crashes may lose the item in its hands, once a fault has happened; where it
@@ -60,9 +65,13 @@ class NothingVanishes(Property):
 
     def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
         put, safe, trying, struck = memo
+        wrong = None
         for fact in facts:
             who = {fact.actor}
             if fact.kind == "said":
+                if fact.what in ("puts", "put") and fact.outcome in put:
+                    putter = view.name(fact.actor)
+                    wrong = wrong or f"{putter} {fact.what} {_again(fact.outcome)}"
                 if fact.what == "put":
                     put = put | {fact.outcome}
                 elif fact.what == "takes":
@@ -75,7 +84,7 @@ class NothingVanishes(Property):
                 trying, struck = trying - who, struck + (fact.what is not None and view.struck)
         if self._redelivers:
             trying, struck = frozenset(), 0
-        return (put, safe, trying, struck), None
+        return (put, safe, trying, struck), wrong
 
     def quiet(self, memo: Any, view: View) -> str | None:
         put, safe, trying, struck = memo
@@ -151,10 +160,30 @@ class OfTakers(Property):
 
 class NothingTakenTwice(OfTakers):
     """No item is taken twice, and none that nobody has put. Where items are redelivered, one may be
-    taken again when its taker was struck, or has given it back."""
+    taken again when its taker was struck, or has given it back; where they are not, whoever takes
+    one must have written something, or it has taken nothing."""
 
     name = "nothing is taken twice"
     needs = SomebodySays("took")
+    wants = frozenset({"said", "ended", "expired", "applied"})
+    memo: Any = (OfTakers.memo, frozenset())  # and in which sessions something was written so far
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        taken, wrote = memo
+        wrote = wrote.union(
+            view.home(fact.actor)
+            for fact in facts
+            if fact.kind == "applied" and fact.actor >= 0 and written(fact)
+        )
+        said = [fact for fact in facts if fact.kind != "applied"]
+        taken, wrong = super().after(taken, said, view)
+        for fact in said:
+            if self._redelivers or fact.what != "took" or wrong is not None:
+                continue
+            if view.home(fact.actor) not in wrote:
+                who = view.name(fact.actor)
+                wrong = f"{who} says that it took item {fact.outcome}, and has written nothing"
+        return (taken, wrote), wrong
 
     def took(
         self,

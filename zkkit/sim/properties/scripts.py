@@ -24,7 +24,7 @@ class NoBug(OfFacts):
         message = error.message if isinstance(error, ZkkitError) else str(error)
         said = f"{type(error).__name__}: {message}" if message else type(error).__name__
         where = line_of(fact.outcome)
-        at = f" at {where}" if where and where not in said else ""
+        at = f", at {where}" if where and where not in said else ""
         return f"{view.name(fact.actor)}'s script fails: {_ADDRESS.sub('', said)}{at}"
 
 

@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import Cancelled, ConnectionLost, SessionLost, TimedOut
-from ...steps import FireKind
+from ...kernel import watch_of
+from ...steps import FireKind, Wait, Within
 from .. import state as at
 from ..state import Fact
+from ..steps import Work
 from .base import OfFacts, Property, View, in_words
+from .goals import SomebodySays
 
 
 class NoLostWakeup(Property):
@@ -41,14 +44,33 @@ _NO_END = "nothing can happen any more that would end it"
 
 
 def watched(view: View, actor: int) -> list[str]:
-    """What an actor watches."""
-    users = view.sessions[view.home(actor)][at.USERS]
-    return sorted(path for _, path, user in users if user == actor)
+    """What an actor watches, and waits for: if only its clock makes sure that it wakes, what it has
+    set a watch on with its last requests. (Whoever polls may have older watches: they wake it
+    early, and are not what it relies on.)"""
+    users = [user for user in view.sessions[view.home(actor)][at.USERS] if user[2] == actor]
+    if users and view.actors[actor][at.DOES] == "pause":
+        fresh = _last_watches(view.actors[actor][at.FRAMES])
+        users = [user for user in users if user[0].persistent or user[1] in fresh]
+    return sorted(path for _, path, _ in users)
+
+
+def _last_watches(frames: Sequence[Any]) -> frozenset[str]:
+    """What was to be watched by the last requests of a script that waits for its clock."""
+    for frame in reversed(frames):
+        moment = frame[at.MOMENT].parent
+        while moment is not None and moment.step is not None:
+            if moment.requests:
+                keys = [watch_of(request) for request in moment.requests]
+                return frozenset(key.path for key in keys if key is not None)
+            if isinstance(moment.step, Wait | Within | Work):
+                return frozenset()
+            moment = moment.parent
+    return frozenset()
 
 
 def waiting(view: View, *, pollers: bool = False) -> list[int]:
     """Who waits to be woken: for ever, or until its clock wakes it. Whoever waits for its clock and
-    watches nothing polls, and counts only if `pollers` do."""
+    relies on no watch polls, and counts only if `pollers` do."""
     return [
         number
         for number, actor in enumerate(view.actors)
@@ -126,7 +148,8 @@ class NoSleeper(Property):
         grants = view.real_grants()
         held = len(grants) + len(memo & view.tree.nodes.keys() - {grant.path for grant in grants})
         if held <= self._enough:
-            return f"{view.name(those[0])} waits while {held} of {self.count} are taken"
+            are = "is" if held == 1 else "are"
+            return f"{view.name(those[0])} waits while {held} of {self.count} {are} taken"
         return None
 
 
@@ -178,7 +201,8 @@ class NothingLeft(OfFacts):
 
 
 class EndsWell(Property):
-    """No actor ends with an error, except one that a fault explains. That it lost its connection or
+    """No actor ends with an error, except one that a fault explains. (One of the script's own is
+    told by "scripts raise nothing of their own".) That it lost its connection or
     its session, was cancelled or ran out of time is no excuse before a fault has happened: but
     whoever was woken by its clock may have run out of time, and to whom nobody comes back (the
     spawned) may be stopped."""
@@ -196,7 +220,8 @@ class EndsWell(Property):
             if fact.kind == "polled" and not view.struck:
                 memo = memo | {fact.actor}
             elif fact.kind == "ended":
-                wrong = wrong or self._wrong(fact, memo, view)
+                told = any(each.kind == "failed" and each.what is fact.what for each in facts)
+                wrong = wrong or (None if told else self._wrong(fact, memo, view))
                 memo = memo - {fact.actor}
         return memo, wrong
 
@@ -212,6 +237,58 @@ class EndsWell(Property):
         timed = isinstance(error, TimedOut) and fact.actor in polled
         stopped = not isinstance(error, TimedOut) and fact.actor not in view.everybody
         return None if timed or stopped else f"{fails} before any fault has happened"
+
+
+class NobodyGivesUp(Property):
+    """Whoever says that it begins something says that it has done it, before its script ends: for
+    each pair of words, as ("adds", "added"), and for each amount. To give up is right for whoever
+    ends with an error, or was woken by its clock meanwhile; and for all once a fault has happened.
+    What is taken back, `Say("adds", -n)`, need not be done."""
+
+    name = "nobody gives up"
+    wants = frozenset({"said", "ended", "polled"})
+    # what is to be done, by whom; whom their clocks have woken; who has given up what
+    memo: Any = ((), frozenset(), frozenset())
+
+    def __init__(self, *pairs: tuple[str, str], which: str = "") -> None:
+        self._pairs = [(begins + which, does + which) for begins, does in pairs]
+        self.name = self.name + which
+        self.needs = SomebodySays(self._pairs[0][1])
+
+    def after(self, memo: Any, facts: Sequence[Fact], view: View) -> tuple[Any, str | None]:
+        undone, polled, gave_up = memo
+        undone = list(undone)
+        for fact in facts:
+            a = fact.actor
+            if fact.kind == "polled":
+                polled = polled | {a}
+            elif fact.kind == "said":
+                self._said(fact, undone)
+            elif fact.kind == "ended":
+                mine = [each for each in undone if each[0] == a]
+                undone = [each for each in undone if each[0] != a]
+                if mine and fact.what is None and not view.struck and a not in polled:
+                    gave_up = gave_up | {mine[0][:3]}
+                polled = polled - {a}
+        return (tuple(sorted(undone)), polled, gave_up), None
+
+    def _said(self, fact: Fact, undone: list[tuple[int, str, str, int]]) -> None:
+        a, amount = fact.actor, fact.outcome
+        for begins, does in self._pairs:
+            if fact.what == does or (fact.what == begins and amount < 0):
+                begun = (a, begins, does, abs(amount) if fact.what == begins else amount)
+                if begun in undone:
+                    undone.remove(begun)
+        for begins, does in self._pairs:
+            if fact.what == begins and amount >= 0:
+                undone.append((a, begins, does, amount))
+
+    def idle(self, memo: Any, view: View) -> str | None:
+        gave_up = memo[2]
+        if not gave_up or any(actor[at.DOES] == "work" for actor in view.actors):
+            return None  # others may yet do worse
+        a, begins, does = min(gave_up)
+        return f"{view.name(a)} has ended: it has said {begins!r}, and never {does!r}"
 
 
 _STRUCK = (Cancelled, ConnectionLost, SessionLost, TimedOut)
