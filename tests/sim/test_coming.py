@@ -122,7 +122,7 @@ def test_the_story_shows_who_comes_and_what_it_says():
     assert story.words[1][0].startswith("A comes   [test_coming.py:")
     assert story.words[1][1].startswith("A says: arrives   [test_coming.py:")
     assert story.scenes[0].doing == ("has not begun", "has not begun")
-    assert story.headline == "A passes when 1 of 2 have arrived"
+    assert story.headline == "A passes when 1 of 2 has arrived"
 
 
 def silent():
