@@ -12,8 +12,8 @@ name is written beside it, in the same transaction:
 
 1. Take a receipt that no other write of this session is using: the session's table knows. (With one
    for all, the later of two writes under way would hide what became of the earlier.)
-2. Send the transaction. Refused for its version: somebody else was quicker. Refused for the
-   receipt: create that, and send it again.
+2. Send the transaction. Refused for its version: somebody else was quicker. Refused for want of
+   the receipt, or of the levels above: create it with its levels, and send it again.
 3. The connection broke: {Sync, Get the receipt} in one flight. Our guid is there, or the write was
    not applied and is sent again, for the same version.
 
@@ -47,7 +47,7 @@ from ...errors import (
     SessionLost,
     VersionUsedUp,
 )
-from ...paths import join, split
+from ...paths import join
 from ...retry import RetryPolicy
 from ...steps import (
     Create,
@@ -192,10 +192,10 @@ def _send(path: str, write: Create | Set, receipt: str) -> Script[int]:
             if there(left) is not None and left.data == guid:
                 return left.stat.mzxid  # type: ignore[no-any-return]
         except MultiFailed as refused:
-            if refused.index == 1 and isinstance(refused.error, NoNode):
+            wanting = refused.index == 1 or isinstance(write, Create)
+            if wanting and isinstance(refused.error, NoNode):
+                # With all levels above it, which are those above the value: but not their root.
                 yield from create_or_there(Create(receipt, mode=Mode.EPHEMERAL))
-            elif isinstance(write, Create) and isinstance(refused.error, NoNode):
-                yield from create_or_there(Create(split(path)[0], mode=Mode.CONTAINER))
             elif isinstance(refused.error, BadVersion | NoNode | NodeExists):
                 return 0
             else:
