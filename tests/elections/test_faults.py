@@ -14,8 +14,8 @@ import pytest
 from kazoo.exceptions import NotEmptyError
 from kazoo.security import make_acl
 
-from tests.elections.kinds import LATCH, SHORT, Duty, Told, every_kind, lapse, leads, over, stand
-from zkkit import HerdElection, LeaderLatch, LeaderSelector
+from tests.elections.kinds import LATCH, SHORT, Told, every_kind, lapse, leads, over, stand
+from zkkit import HerdElection, LeaderLatch
 from zkkit.errors import NoAuth
 from zkkit.testing import Proxy, eventually, expire_session, throughout
 
@@ -284,33 +284,6 @@ def test_everything_is_wiped(front, kind, open_session, zk_path, witness):
     eventually(lambda: any(each.is_leader and each.leadership is not before for each in latches))
     eventually(lambda: sum(each.is_leader for each in latches) == 1)
     assert not before.valid
-
-
-@pytest.mark.concurrent
-@pytest.mark.parametrize("election", [LeaderLatch, LeaderSelector])
-def test_a_candidate_whose_node_was_deleted_does_not_lead(
-    front, election, open_session, zk_proxy, zk_path, witness
-):
-    """The node of one that waits is deleted by hand, and then the leader goes, before a slow
-    connection lets it look: the next one leads, and it alone."""
-    make = LeaderLatch if election is LeaderLatch else Duty(front).selector
-    sessions = open_session(), open_session(zk_proxy.hosts, timeout=10.0), open_session()
-    first, slow, last = (stand(front, make(each, zk_path)) for each in sessions)
-    eventually(lambda: first.is_leader)
-    nodes = {f"{zk_path}/{name}" for name in witness.get_children(zk_path)}
-    owned = {witness.exists(path).owner_session_id: path for path in nodes}
-    told = Told(slow)
-    zk_proxy.delay(0.2)
-    witness.delete(owned[slow.session.session_id])
-    front.call(lambda: first.close())
-    eventually(lambda: last.is_leader)
-    eventually(lambda: len(witness.get_children(zk_path)) == 2)
-    zk_proxy.delay(0)
-    throughout(lambda: not slow.is_leader and last.is_leader, 0.3)
-    assert told.words == []
-    front.call(lambda: last.close())
-    eventually(lambda: slow.is_leader)
-    front.call(lambda: slow.close())
 
 
 @pytest.mark.defect("C-5")

@@ -7,7 +7,7 @@
     there(outcome)                  the same, but None where there is no node
     applied(request)                send a write that others may have made needless
     wait_for_change(path)           watch one node, and wait until it may have changed or gone
-    saw_it_go(path)                 the same, and whether it surely has gone; before a node of ours
+    saw_it_go(path)                 the same, and whether it surely has gone
     create_or_there(create)         make sure that a node is there, whoever creates it
     create_with_parents(create)     create a node, and the levels above it where they are missing
     create_protected(...)           create a node that is known again after a lost reply
@@ -157,22 +157,13 @@ def wait_for_change(path: str) -> Script[None]:
         return  # it went before we looked, or we cannot know
 
 
-def saw_it_go(path: str, ours: str = "") -> Script[bool]:
+def saw_it_go(path: str) -> Script[bool]:
     """As `wait_for_change`, for a node that was there and whose name nobody is ever given again.
     True: it has gone, for good; our server has said so, of this very node. False: look again. So
     it is with a node of our own session: that may go because the session is over, and ours with
-    it, and we hear of the one before we hear of the other. `ours`: a node of our own that is
-    watched as well, in the same flight; if that goes before the other one it is False."""
-    look = Get(path, watch=True)
+    it, and we hear of the one before we hear of the other."""
     try:
-        if ours:
-            # Ours first: the server answers in order, and its watches fire in order.
-            own, seen = yield from Together(Get(ours, watch=True), look, settle=True)
-            if isinstance(own, NoNode):
-                return False
-            found = answer(seen)
-        else:
-            found = yield from look
+        found = yield from Get(path, watch=True)
         apart = found.stat.ephemeral_owner != (yield from SessionId())
         return (yield from Wait()) == Fire(FireKind.DELETED, path) and apart
     except NoNode:

@@ -8,8 +8,7 @@
 1. Create a protected ephemeral sequential node and list the children, in one flight.
 2. Ours is first: we lead. Watch our own node: it tells when somebody removes it, or when the
    connection breaks. Otherwise watch the node just before ours. (Get, not exists: a node that
-   vanished meanwhile leaves no watch behind.) In the same flight watch our own: where somebody has
-   removed that, the going of the one before it says nothing to us.
+   vanished meanwhile leaves no watch behind.)
 3. Woken because the node before ours has gone, and it was the first: we lead. Numbers only grow,
    so nobody can have come in between. It was the first if no other was ahead of ours when we
    listed, or if it has said so to all in this process (see ../line.py). Woken
@@ -21,9 +20,9 @@ candidates lead in the order in which they came; at most one is woken when a lea
 candidate has one node and never two, and that of the session it lives in; a lost reply, a close, a
 crash leaves no orphan. Not guaranteed: that a leader paused for longer than its session timeout
 notices before it acts. That is what `leadership.valid`, `.token` and `.transaction` are for. If
-somebody deletes the node of a candidate by hand, it hears of that by the watch on its own node, as
-soon as its server does: one that waits stands again, behind all others, and never leads by a node
-that went before it was first; one that leads believes so until then.
+somebody deletes the node of a candidate by hand that is next in line, it hears of that at once: by
+its next look, or if it is woken to lead first, by the watch on its own node, and until that answers
+it believes that it leads.
 
 Connection loss: with `error_policy="suspended"` we do not lead from the moment the connection
 breaks until we have looked again on a new one; the node is kept, so if all is well we lead again,
@@ -37,7 +36,7 @@ run where the session's callbacks do, in order, and hold up nothing but each oth
 
 Cost: 1 flight to stand (2 where the parents are missing), and 1 for the watch; a leader that goes
 wakes 1 candidate by 1 fire, which leads at once, or after 1 flight if others were ahead of both
-when it came and that leader is of another process, and watches its node by one more. (Whoever
+when it came and that leader is of another process, and watches its node by one more. (One that
 closes hears of its own node's going as well.) `participants` and `leader` take 2 flights.
 """
 
@@ -96,7 +95,7 @@ class LeaderLatch(Candidate[S]):
                     names = yield from list_children(self.path)
                 else:
                     # Nobody but the one just ahead: else a leader that goes would wake a herd.
-                    gone = yield from saw_it_go(join(self.path, turn.behind), node.path)
+                    gone = yield from saw_it_go(join(self.path, turn.behind))
                     names = yield from self._line.look_again(node, turn, gone)
         except BaseException as ended:
             yield from withdraw(self.path, name, node, after=ended)

@@ -5,8 +5,7 @@
       _c_<guid>-lock-0000000042                 watches 41; the data of each is its candidate's id
 
 1. Create a protected ephemeral sequential node and list the children, in one flight; wait for the
-   one just before ours to go, and list again unless that is known to have been the first. Our own
-   node is watched in the same flight: if somebody removes it, we stand again. The nodes
+   one just before ours to go, and list again unless that is known to have been the first. The nodes
    are those of a lock (InterProcessMutex): whoever holds it leads.
 2. Ours is first: your function runs, as an actor of its own: in a thread or greenlet, or on asyncio
    as a task. It is given a leadership with an event `stop`. We lead until it returns.
@@ -21,8 +20,7 @@ selector, also not after a lost session: the old run must have ended before the 
 Two functions of two candidates do not run together as long as those stop in time. Not guaranteed:
 that a function which goes on after `stop`, or was paused for longer than its session timeout, has
 ended when the next leader's begins. That is what `leadership.valid`, `.token` and `.transaction`
-are for. Nor that a leader whose node is deleted by hand hears of it before the next one leads: its
-watch tells, as soon as its server does.
+are for.
 
 Connection loss is outlived: a suspended connection alone stops nothing. Expiry while waiting: we
 stand again. Expiry while leading: the function is stopped; `auto_requeue` decides what follows.
@@ -117,7 +115,7 @@ class LeaderSelector(Candidate[S]):
             )
             while not (turn := first_in_line(self._line.ahead_of(node, names))).mine:
                 # Nobody but the one just ahead: else a leader that goes would wake a herd.
-                gone = yield from saw_it_go(join(self.path, turn.behind), node.path)
+                gone = yield from saw_it_go(join(self.path, turn.behind))
                 names = yield from self._line.look_again(node, turn, gone)
             yield from self._line.announce(node)
             yield from Proved()  # what a server that lags shows us may be old
