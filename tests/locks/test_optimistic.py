@@ -55,7 +55,12 @@ def trusts_its_session() -> Script[None]:
     ("where", "twin", "fault", "breaks"),
     [
         ((Attempt, "_at_once"), keeps_them, "", "nobody sleeps beside a free lease"),
-        ((Attempt, "_withdraw_leases"), forgets_them, "cancel", "nobody sleeps beside a free lease"),
+        (
+            (Attempt, "_withdraw_leases"),
+            forgets_them,
+            "cancel",
+            "nobody sleeps beside a free lease",
+        ),
         ((leases, "SessionId"), trusts_its_session, "expire", "nobody fails"),
     ],
     ids=["keeps them", "forgets them", "trusts its session"],
