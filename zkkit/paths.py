@@ -15,6 +15,7 @@ from .errors import InvalidPath
 
 PROTECTED_PREFIX = "_c_"
 _GUID_LENGTH = 36
+_is_guid = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _LONGEST_NUMBER = len("-2147483648")
 
 _PART = r"(?!\.\.?(?:/|\Z))[ -.0-~\xa0-\ud7ff\uf900-\uffef]++"
@@ -77,6 +78,11 @@ def levels(path: str) -> Iterator[str]:
 def protected(guid: str, name: str) -> str:
     """The protected form of `name`: `_c_<guid>-<name>`."""
     return f"{PROTECTED_PREFIX}{guid}-{name}"
+
+
+def is_guid(name: str) -> bool:
+    """Whether this is a guid and nothing else, as `Guid` gives it and as Java writes its own."""
+    return _is_guid(name) is not None
 
 
 def guid_of(name: str) -> str | None:

@@ -308,7 +308,7 @@ def timed_script(
 def timed_script(function: Any = None, /, *, otherwise: Any = None) -> Any:
     """A script with a `timeout` parameter: a deadline for the whole call, after which it gives
     None, or what is given as `otherwise`. The runner keeps the deadline (even with frozen servers);
-    the generator need not look at it."""
+    the generator need not look at it. With a timeout of 0 it gives what it can without waiting."""
     if function is not None:
         return _TimedScript(function, None)
     return lambda function: _TimedScript(function, otherwise)

@@ -185,6 +185,33 @@ def test_any_wakeup_means_look_again(front, party, zk_path, witness, when):
     assert finish([second.enter(), entering]) == [True, True]
 
 
+@over(DOUBLE, CURATORS, breaks(KAZOO_DOUBLE, "counts every child of its path"))
+def test_what_else_is_below_the_path_is_no_member(front, kind, party, zk_path, witness):
+    """A node of somebody's, and the path of another meeting: a lone member of two waits, and
+    nobody waits for those on the way out."""
+    witness.ensure_path(f"{zk_path}/config")
+    witness.ensure_path(f"{zk_path}/inner/ready")
+    first, second = party(2, kind=kind)
+    entering = first.enter()
+    waiting(witness, zk_path, 3)
+    throughout(lambda: not entering.done(), 0.3)
+    assert finish([second.enter(), entering]) == [True, True]
+    assert finish([second.leave(), first.leave()]) == [True, True]
+    eventually(lambda: {*witness.get_children(zk_path)} == {"config", "inner"})
+
+
+def test_a_meeting_at_the_root_of_a_namespace(front, open_session, zk_path, witness):
+    """Other recipes of that namespace have their nodes beside its members."""
+    witness.ensure_path(f"{zk_path}/lock")
+    sessions = [open_session(namespace=zk_path.strip("/")) for _ in range(2)]
+    first, second = (Member(front, DoubleBarrier(each, "/", 2), each) for each in sessions)
+    entering = first.enter()
+    waiting(witness, zk_path, 2)
+    throughout(lambda: not entering.done(), 0.2)
+    assert finish([second.enter(), entering]) == [True, True]
+    assert finish([second.leave(), first.leave()]) == [True, True]
+
+
 # --- not for ever ---------------------------------------------------------------------------------
 
 
@@ -404,6 +431,20 @@ def test_a_session_lost_on_the_way_out(front, party, zk_hosts, zk_path, when, le
     with pytest.raises(SessionLost):
         leaving.result(PATIENCE)
     assert second.leave().result(PATIENCE) is True
+    left_clean(zk_path)
+
+
+@pytest.mark.concurrent
+@over(DOUBLE, CURATORS)
+def test_its_node_is_deleted_while_it_waits(front, kind, party, zk_path, witness, left_clean):
+    """Nothing else may ever wake it: it hears of that, and comes again with another node."""
+    *early, last = party(3, kind=kind)
+    entering = [each.enter() for each in early]
+    waiting(witness, zk_path, 2)
+    witness.delete(f"{zk_path}/{witness.get_children(zk_path)[0]}")
+    waiting(witness, zk_path, 2)
+    assert finish([last.enter(), *entering]) == [True] * 3
+    assert finish([each.leave() for each in (last, *early)]) == [True] * 3
     left_clean(zk_path)
 
 

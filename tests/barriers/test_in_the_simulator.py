@@ -21,7 +21,7 @@ from zkkit.sim import Say, StartNode, Work, World, explore
 from zkkit.sim.coverage.barriers import PATH, meeting, of_members, of_more, opening, waiting
 from zkkit.sim.faults import NO_FAULTS, every, one
 from zkkit.sim.lives import named
-from zkkit.sim.properties import NobodyPassesEarly, of_a_barrier
+from zkkit.sim.properties import NobodyPassesEarly, of_a_barrier, of_a_double_barrier
 from zkkit.sim.properties.base import Property, View
 from zkkit.sim.state import Fact
 from zkkit.steps import Children, Exists, FireKind, Get, Guid, Mode, Multi, Node, Script, Set, Wait
@@ -228,6 +228,11 @@ def twin(base: type[Any] = DoubleBarrier, layout: type[Any] = ByRounds, **option
     return meeting(2, make=Twin, **options)
 
 
+def curators(session: Any, path: str, members: int) -> Any:
+    """A member that keeps to Curator's layout."""
+    return DoubleBarrier(session, path, members, layout="curator")
+
+
 @pytest.mark.parametrize(
     "fault", ["", "cancel", "deadline", pytest.param("reply lost", marks=pytest.mark.slow)]
 )
@@ -261,6 +266,25 @@ class TrustsWhatIsLeft(ByRounds):
         way = super().way(node, seen)
         now = BarrierRound.of(seen[0].data)
         return way or (Way(now.opened_by) if now.members else None)
+
+
+class CountsEveryChild(ByRounds):
+    """Takes whatever is below its path for a member, as kazoo's does."""
+
+    def _members(self, node: Node, names: Any) -> frozenset[str]:
+        return frozenset(names)
+
+
+STRANGERS = [PATH, join(PATH, "config")]
+
+
+@pytest.mark.parametrize("make", [DoubleBarrier, curators], ids=["zkkit", "curator"])
+def test_a_strangers_node_is_no_member(make):
+    """Neither on the way in nor on the way out."""
+    life = meeting(2, make=make)
+    asked = of_a_double_barrier(2)
+    verdict = explore(world_of(life, life, nodes=STRANGERS), asked, faults=NO_FAULTS)
+    assert verdict.holds, str(verdict)
 
 
 class OverwritesOthers(ByRounds):
@@ -328,6 +352,7 @@ class IsDeaf(LeavesItsNode):
             "nobody passes early",
             [StartNode(PATH, b"x\nx\ny")],
         ),
+        (twin(layout=CountsEveryChild), NO_FAULTS, "nobody passes early", STRANGERS),
         (twin(LeavesAtOnce), NO_FAULTS, "nobody leaves early", [PATH]),
         (twin(LeavesItsNode), one("cancel"), "nobody is kept in", [PATH]),
         (twin(IsDeaf), one("request lost"), "nobody is left outside", [PATH]),
@@ -350,10 +375,6 @@ def test_a_mistake_that_only_a_third_brings_to_light(layout):
 
 
 # --- Curator's layout -----------------------------------------------------------------------------
-
-
-def curators(session: Any, path: str, members: int) -> Any:
-    return DoubleBarrier(session, path, members, layout="curator")
 
 
 @pytest.mark.parametrize("fault", ["", "request lost", "reply lost", "lag"])

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe.cache import TreeCache as KazooTreeCache
+from kazoo.recipe.cache import TreeEvent
 
 from zkkit import Cache, CachedNode, CacheEvent, ChildrenCache, NodeCache, TreeCache
+from zkkit.recipes.caches import EventKind
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,19 @@ class KazooCache:
         self.path = path
         self._cache = KazooTreeCache(client, path)
         self.start, self.close = self._cache.start, self._cache.close
+
+    def add_listener(self, listener: Callable[[CacheEvent], object]) -> None:
+        """What it tells of nodes, in our words: that one was removed or that it is there."""
+
+        def hear(event: Any) -> None:
+            if event.event_data is not None:
+                node = CachedNode(*event.event_data)
+                if event.event_type == TreeEvent.NODE_REMOVED:
+                    listener(CacheEvent(EventKind.DELETED, node.path, old=node))
+                else:
+                    listener(CacheEvent(EventKind.CREATED, node.path, new=node))
+
+        self._cache.listen(hear)
 
     def __iter__(self) -> Any:
         return iter(self._below(self.path))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from tests.caches.kinds import ALL, CACHE, TREE, Told, over
+from tests.caches.kinds import ALL, CACHE, KAZOO, TREE, Told, kazoo_breaks, over
 from zkkit import NodeCache
 from zkkit.testing import eventually
 
@@ -33,6 +35,46 @@ def test_dead_nodes_stay_dead(kind, open_session, started, witness, zk_path, agr
     agrees(kind, cache)
     eventually(told.adds_up)
     assert [node.path for node in cache] == [zk_path]
+
+
+@pytest.mark.concurrent
+@pytest.mark.defect("K-21")
+@over(CACHE, TREE, kazoo_breaks("K-21 (#645): what was read before a node went brings it back"))
+def test_a_slow_listener_brings_no_node_back(
+    kind, open_session, started, witness, zk_proxy, zk_path
+):
+    """Nodes change and are read, and go before anybody was told: in the end they are gone."""
+    paths = [f"{zk_path}/{number}" for number in range(5)]
+    for path in paths:
+        witness.create(path, b"", makepath=True)
+    there: set[str] = set()
+    busy, go_on = threading.Event(), threading.Event()
+
+    def hear(event):
+        if event.node is None:
+            return
+        (there.discard if event.new is None else there.add)(event.path)
+        if event.node.data == b"wait":
+            busy.set()
+            go_on.wait(10)
+
+    cache = kind.make(open_session(zk_proxy.hosts), zk_path)
+    cache.add_listener(hear)
+    started(cache)
+    eventually(lambda: there == {zk_path, *paths})
+    witness.set(zk_path, b"wait")
+    assert busy.wait(10)
+    for path in paths:
+        before = zk_proxy.requests["get"]
+        witness.set(path, b"1")
+        if kind is KAZOO:  # ours reads no further while somebody is being told
+            eventually(lambda: zk_proxy.requests["get"] > before)  # noqa: B023
+    for path in paths:
+        witness.delete(path)
+    witness.create(f"{zk_path}/last", b"")
+    go_on.set()
+    eventually(lambda: f"{zk_path}/last" in there)
+    assert there == {zk_path, f"{zk_path}/last"}
 
 
 @pytest.mark.defect("C-16")

@@ -1,17 +1,20 @@
-"""Thousands of random changes while servers are killed, connections cut and sessions expired: in
-the end every cache of every kind has what the servers have, and so says the sum of its events."""
+"""Thousands of random changes while servers are killed, connections cut, replies lost, a client is
+cut off and comes back, and sessions expire: in the end every cache of every kind has what the
+servers have, and so says the sum of its events."""
 
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.caches.kinds import ALL, Kind, Told, content, tree
+from zkkit import TreeCache
 from zkkit.errors import SessionLost, ZkkitError
 from zkkit.steps import Create, Delete, Set, Together
-from zkkit.testing import eventually, expire_session
+from zkkit.testing import Loss, eventually, expire_session
 
 pytestmark = pytest.mark.front("threads")
 
@@ -25,7 +28,10 @@ class Gardener:
         self._places = [root]
         for branch in range(3):
             self._places.append(f"{root}/{branch}")
-            self._places += [f"{root}/{branch}/{leaf}" for leaf in range(4)]
+            for leaf in range(4):
+                self._places.append(f"{root}/{branch}/{leaf}")
+                self._places += [f"{root}/{branch}/{leaf}/{twig}" for twig in range(2)]
+        self._places += [f"{root}/0" + "/0" * depth for depth in range(3, 6)]
         self._count = 0
         self.changes = 0
 
@@ -42,9 +48,32 @@ class Gardener:
         self._count += 1
         place, data = self._chance.choice(self._places), b"%d" % self._count
         kind = self._chance.random()
-        if kind < 0.35:
+        if kind < 0.45:
             return Create(place, data)
-        return Delete(place) if kind < 0.6 else Set(place, data)
+        return Delete(place) if kind < 0.65 else Set(place, data)
+
+
+class Part:
+    """A selector: the tree without whatever is below a node "1", and without the nodes "3"."""
+
+    def traverses(self, path: str) -> bool:
+        return not path.endswith("/1")
+
+    def accepts(self, path: str) -> bool:
+        return not path.endswith("/3")
+
+
+def selected(below: str) -> bool:
+    """Whether that selector lets a cache have this node."""
+    *above, last = below.split("/")
+    return "1" not in above and not {*above, last} & {"3"}
+
+
+DEEP = [
+    Kind("to-depth-2", partial(TreeCache, max_depth=2), lambda below: below.count("/") <= 2),
+    Kind("selected", partial(TreeCache, selector=Part()), selected),
+]
+"""Caches of a part of the tree."""
 
 
 class Weather:
@@ -54,10 +83,18 @@ class Weather:
         self._ensemble, self._proxy, self._sessions = ensemble, proxy, sessions
         self._killed: list[int] = []
         self._struck = 0
+        self._losses: list[Loss] = []
 
     def at(self, step: int) -> None:
         if step % 40 == 12:
             self._proxy.drop()
+        elif step % 40 == 16:
+            for op in ("get", "children"):
+                self._losses.append(self._proxy.lose_reply(op))
+        elif step % 40 == 33:
+            self._proxy.freeze(replies_only=step % 80 == 33)
+        elif step % 40 == 36:
+            self._proxy.thaw()
         elif step % 40 == 20:
             self._proxy.cut()
         elif step % 40 == 24:
@@ -75,16 +112,23 @@ class Weather:
         self._ensemble.kill(node)
         self._killed.append(node)
 
+    @property
+    def lost(self) -> int:
+        """How many replies were lost."""
+        return sum(loss.wait(0) for loss in self._losses)
+
     def clear(self) -> None:
         while self._killed:
             self._ensemble.restart(self._killed.pop())
         self._proxy.mend()
+        self._proxy.thaw()
 
 
 def soak(
     kinds: list[Kind], ensemble: Any, proxy: Any, open_session: Any, root: str, steps: int
-) -> tuple[list[tuple[Kind, Told]], int]:
-    """Caches in a session that suffers and in one that does not; what they were told."""
+) -> tuple[list[tuple[Kind, Told]], int, int]:
+    """Caches in a session that suffers and in one that does not, what they were told; how many
+    changes there were, and lost replies."""
     sessions = [open_session(proxy.hosts, timeout=6.0), open_session(timeout=6.0)]
     gardener = Gardener(open_session(timeout=20.0), root, seed=12)
     listening = []
@@ -100,15 +144,17 @@ def soak(
             gardener.work()
     finally:
         weather.clear()
-    return listening, gardener.changes
+    return listening, gardener.changes, weather.lost
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_in_the_end_all_agree(open_session, zk_ensemble, zk_proxy, zk_path, witness):
     """Every kind of cache, twice, of the tree and of a branch."""
-    listening, changes = soak(ALL, zk_ensemble, zk_proxy, open_session, zk_path, 360)
+    kinds = [*ALL, *DEEP]
+    listening, changes, lost = soak(kinds, zk_ensemble, zk_proxy, open_session, zk_path, 360)
     assert changes > 2000
+    assert lost > 5
     there = {p: tree(witness, p) for p in (zk_path, f"{zk_path}/0")}
     for kind, told in listening:
         part = kind.part(there[told.cache.path], told.cache.path)
@@ -119,6 +165,8 @@ def test_in_the_end_all_agree(open_session, zk_ensemble, zk_proxy, zk_path, witn
         )
         eventually(told.adds_up)
     told_in_all = sum(len(told.changes) for _, told in listening)
-    print(f"{changes} changes, {told_in_all} events of {len(listening)} caches")
+    print(
+        f"{changes} changes, {lost} replies lost, {told_in_all} events of {len(listening)} caches"
+    )
     for _, told in listening:
         told.cache.close()

@@ -24,6 +24,7 @@ from zkkit.steps import (
     Fire,
     FireKind,
     Get,
+    Heard,
     Recall,
     Script,
     Set,
@@ -33,6 +34,7 @@ from zkkit.steps import (
 )
 
 AGAIN = changing(Delete("/l/a"), Create("/l/a"))
+GONE = changing(Set("/l/a", b"1"), Delete("/l/a"))
 CHILD = changing(Create("/l/a"), Set("/l/a", b"1"))
 NODE = changing(Set("/l", b"1"))
 TREE = of_a_cached_tree("/l")
@@ -72,13 +74,30 @@ class TrustsNews(Cache):
         yield from until_answered(Watch(self.path, True))
         yield from self._read_tree()
         while True:
-            for fire in (yield from next_fires()):
-                if fire.kind is FireKind.DELETED:
-                    yield from self._take({fire.path: None})
-                elif fire.kind is FireKind.NONE:
-                    yield from self._read_tree()
-                else:
-                    yield from self._read([fire.path])
+            yield from self._believe((yield from next_fires()))
+
+    def _believe(self, fires: Iterable[Fire]) -> Script[None]:
+        for fire in fires:
+            if fire.kind is FireKind.DELETED:
+                yield from self._take({fire.path: None})
+            elif fire.kind is FireKind.NONE:
+                yield from self._read_tree()
+            else:
+                yield from self._look_at(fire.path)
+
+    def _look_at(self, path: str) -> Script[None]:
+        yield from self._read([path])
+
+
+class TakesALateAnswer(TrustsNews):
+    """Takes over what it has read when it has heard by then that the node is gone: that is back,
+    for good (kazoo, K-21)."""
+
+    def _look_at(self, path: str) -> Script[None]:
+        (seen,) = yield from read_many([Get(path)])
+        yield from until_answered(Sync(path))  # whatever comes between
+        yield from self._believe((yield from Heard()))
+        yield from self._take({path: self._cached(path, seen)})
 
 
 class ReadsThenWatches(Cache):
@@ -160,6 +179,7 @@ BOTH = ("/l", "/l/a")
 TWINS = [
     (ComparesVersions, AGAIN, TREE, NO_FAULTS, "has not seen what has become of /l/a", BOTH),
     (TrustsNews, AGAIN, TREE, NO_FAULTS, "/l/a", BOTH),
+    (TakesALateAnswer, GONE, TREE, NO_FAULTS, "/l/a is created as it was before", BOTH),
     (ReadsThenWatches, CHILD, TREE, NO_FAULTS, "lacks /l/a", ("/l",)),
     (GoesOnAfterABreak, CHILD, TREE, one("request lost"), "/l/a", ("/l",)),
     (WaitsForNothing, changing(Create("/l")), ROOT, NO_FAULTS, "lacks /l", ("/m",)),

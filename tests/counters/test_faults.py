@@ -12,7 +12,7 @@ import pytest
 import zkkit
 from tests.counters.kinds import WRITES, kazoo_counts_twice, long
 from zkkit import AtomicLong, AtomicValue, SharedCount
-from zkkit.errors import OutcomeUnknown, VersionUsedUp
+from zkkit.errors import NoRoot, OutcomeUnknown, VersionUsedUp
 from zkkit.recipes.counters import receipts
 from zkkit.recipes.counters.receipts import Receipt
 from zkkit.retry import Forever, NTimes
@@ -33,6 +33,19 @@ def test_a_lost_reply(front, kind, zk_proxy, zk_path):
         assert loss.wait(5)
         assert actor.call(lambda: counter.get()) == 2
         assert result.succeeded and (result.before, result.after) == (1, 2)
+
+
+@pytest.mark.parametrize("below", ["/n", "/a/n"], ids=["at the top", "below"])
+def test_a_root_that_is_gone(front, open_session, zk_path, witness, below):
+    """Of a namespace that somebody has removed: the error says so, as that of any other recipe
+    does, and nobody makes it by the way."""
+    session = open_session(namespace=zk_path.strip("/"))
+    witness.delete(zk_path)
+    count, value = AtomicLong(session, below), AtomicValue(session, below)
+    for write in (lambda: count.increment(), lambda: value.force_set(b"1")):
+        with pytest.raises(NoRoot, match="namespace"):
+            front.call(write)
+    assert witness.exists(zk_path) is None
 
 
 def test_a_lost_request(front, zk_proxy, zk_path):

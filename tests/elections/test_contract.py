@@ -106,6 +106,17 @@ def test_a_deadline(front, kind, open_session, zk_path, clock):
     assert leads(front, other).valid
 
 
+@every_kind
+def test_a_poll(front, kind, open_session, zk_path):
+    """`wait` with no time at all tells what is known: who leads gets its leadership."""
+    leader = stand(front, kind.make(open_session(), zk_path))
+    lead = leads(front, leader)
+    other = stand(front, kind.make(open_session(), zk_path))
+    for _ in range(20):
+        assert front.call(lambda: leader.wait(timeout=0)) is lead
+        assert front.call(lambda: other.wait(0)) is None
+
+
 def test_many_wait_for_one_candidate(front, open_session, zk_path):
     """All who wait are woken, and given the same leadership."""
     leader, other = (stand(front, LeaderLatch(open_session(), zk_path)) for _ in range(2))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import zkkit
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -43,6 +47,50 @@ def test_the_listings_pass(page: str, tmp_path: Path) -> None:
     files = written(page, tmp_path)
     said = run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", ".")
     assert f"{sum(code.count('def test_') for code in files.values())} passed" in said
+
+
+WITHIN = ["elections.md", "barriers.md", "counters.md", "watchers.md", "caches.md"]
+"""Pages whose listings are excerpts of a program that has these names, a session and some nodes."""
+GIVEN = {
+    **vars(zkkit),
+    "Set": zkkit.steps.Set,
+    "plan": b"north",
+    "threading": threading,
+    "work": lambda fence: None,
+    "zkkit": zkkit,
+}
+NODES = {"elections.md": ["/app/plan"], "caches.md": ["/shop/stock"]}
+TOLD = {
+    "elections.md": "",
+    "barriers.md": "",
+    "counters.md": r"0 1 AtomicStatistics\(.*\n3\n",
+    "watchers.md": r"FireKind\.CREATED.*path='/shop'\).*path='/shop/a'.*\(\)",
+    "caches.md": r"'created'.*stock",
+}
+"""What they print, in this order."""
+
+
+@pytest.mark.parametrize("page", WITHIN)
+def test_the_excerpts_run(
+    page: str, zk_hosts: str, zk_path: str, zk_connect: Any, witness: Any, capsys: Any, caplog: Any
+) -> None:
+    """On real servers, below a path of their own; nothing fails, in the background neither."""
+    witness.create(zk_path)
+    for path in NODES.get(page, []):
+        witness.create(zk_path + path, b"", makepath=True)
+    session = zk_connect(zk_hosts + zk_path)
+    text = (DOCS / page).read_text("utf-8").replace("127.0.0.1:2181", zk_hosts + zk_path)
+    excerpts = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert excerpts
+    names = {**GIVEN, "session": session}
+    for number, code in enumerate(excerpts):
+        exec(compile(code, f"{page}[{number}]", "exec"), names)
+    session.close()
+    said = capsys.readouterr().out
+    assert re.search(TOLD[page], said, re.DOTALL), said
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+    if page == "elections.md":
+        assert witness.get(f"{zk_path}/app/plan")[0] == b"north"
 
 
 @pytest.mark.timeout(240)

@@ -370,6 +370,23 @@ def test_deadline_of_zero(session: zkkit.Session) -> None:
         session.run(Wait(), timeout=0)
 
 
+@pytest.mark.concurrent
+@pytest.mark.parametrize("where", ["main", "beside"])
+def test_what_is_known_is_told_with_no_time_at_all(
+    session: zkkit.Session, beside: Any, where: str
+) -> None:
+    """A script that asks no server gives its result, from whichever thread it is called: so what a
+    session knows can be polled. One that waits is not waited for."""
+
+    def poll() -> None:
+        for _ in range(50):
+            assert session.run(Guid(), timeout=0)
+            with pytest.raises(DeadlineExceeded):
+                session.run(Wait(), timeout=0)
+
+    poll() if where == "main" else beside(poll).result(20.0)
+
+
 @pytest.mark.parametrize("timeout", [-1, -0.5, "1"])
 def test_impossible_deadlines(session: zkkit.Session, beside: Any, timeout: Any) -> None:
     """A negative time or no number is refused, as `acquire` does it, and does not wait for ever."""

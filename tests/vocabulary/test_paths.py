@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from zkkit.errors import InvalidPath
 from zkkit.paths import (
     guid_of,
+    is_guid,
     join,
     levels,
     protected,
@@ -167,6 +168,21 @@ def test_each_level_is_the_parent_of_the_next(path: str) -> None:
 def test_guid_of_a_protected_name(guid: uuid.UUID, name: str) -> None:
     """The guid is found again, whatever name it protects."""
     assert guid_of(protected(str(guid), name)) == str(guid)
+
+
+@given(st.uuids())
+def test_a_guid_and_nothing_else(guid: uuid.UUID) -> None:
+    """Names that hold more, or less, are none."""
+    assert is_guid(str(guid))
+    others = (
+        f"{guid}-0",
+        f"{guid}\n",
+        f"x{guid}",
+        str(guid)[1:],
+        guid.hex,
+        protected(str(guid), ""),
+    )
+    assert not any(map(is_guid, (*others, "", "ready", "config")))
 
 
 def test_protected_name_looks_as_curators() -> None:

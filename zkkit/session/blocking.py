@@ -16,6 +16,8 @@ from .transport import Transport
 from .worker import Worker
 
 R = TypeVar("R")
+_SOON = 0.05
+"""Seconds by which a deadline may be missed."""
 
 
 class Session(Front[Blocking], Blocking):
@@ -73,6 +75,8 @@ class Session(Front[Blocking], Blocking):
         run.on_done.append(waiter.set)
         try:
             self._tell(self._runner.start, run)
+            if timeout is not None and timeout < _SOON:
+                self._until_begun()
             if waiter.wait(timeout):
                 return take(run)
         except BaseException:
@@ -88,6 +92,13 @@ class Session(Front[Blocking], Blocking):
         self._tell(self._runner.cancel, run)
         waiter.wait(grace(timeout))
         return take_late(run, timeout, otherwise)
+
+    def _until_begun(self) -> None:
+        """What can be told without asking a server is told whatever the deadline: so wait until the
+        runner, which may be in another thread, has done what it was told."""
+        begun = self._platform.waiter()
+        self._tell(begun.set)
+        begun.wait(_SOON)
 
     def close(self) -> None:
         """Close the session: every wait in it ends with SessionClosed, its ephemeral nodes are

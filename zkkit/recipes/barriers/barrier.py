@@ -63,7 +63,8 @@ class Barrier(Recipe[S]):
 
     @timed_script(otherwise=False)
     def wait(self, timeout: float | None = None) -> Script[bool]:
-        """Wait until the barrier is open: True, or False when the time is up.
+        """Wait until the barrier is open: True, or False when the time is up. (With a timeout of 0
+        no server is waited for, and only a server can tell: to poll, ask whether the node exists.)
 
         Raises SessionLost if the session was lost more often than the retry policy allows, and
         SessionClosed if it was closed.

@@ -5,12 +5,12 @@ DistributedDoubleBarrier, made fit for round after round.
       <guid>          ephemeral: a member that waits, or is inside
       <guid>
 
-1. enter: create our node, read the data of the path with a watch, and list the children: one
-   flight.
+1. enter: create our node, read it and the data of the path, each with a watch, and list the
+   children: one flight.
 2. The data name us: we are through. Somebody whom they name is still inside: add our name. Nobody
    is, and enough have come: write all their names. Each of the two writes is a multi that checks
    that those members are there and that nobody wrote meanwhile. Otherwise wait until the watch
-   fires, and look again.
+   fires, and look again: somebody has written, or our node was deleted, and then we begin again.
 3. leave: look who of our round is inside. The lowest name stays until all others have gone, and
    waits for the highest; each other one deletes its node and waits for the lowest. (As Curator has
    it: one fire wakes each of them, where watching the directory would wake all for each.)
@@ -22,7 +22,8 @@ nobody through; so it can be used round after round. More members than the numbe
 comes while somebody is inside joins that round, who comes later waits for the next. A lost reply, a
 cancel, a deadline or a crash leaves no node behind. Not guaranteed: that one who gives up at the
 very moment in which it is let through was not counted. It gets False, and the others do not wait
-for it.
+for it. A member is known by its name, a guid: other children of the path count for nothing, but
+one that somebody else has named so is taken for a member.
 
 Timeout: enter and leave give False, and our node is removed; while the servers do not answer, that
 goes on in the background, and the next enter waits for it. Connection loss: outlived; everybody
@@ -41,8 +42,8 @@ An object is one member. For several members make several objects, in one sessio
 There members count, and then create `ready` or trust it. That works for one clean round, in which
 nobody fails. Not guaranteed beside Java: a `ready` that is left over lets everybody through; it may
 be deleted while others enter, so that rounds mix; a member that gives up while it is counted lets
-the others through early; Java's members count `ready` as a member, leave when one other node is
-left, and stay behind as nodes after a timeout.
+the others through early; Java's members count every child of the path, `ready` too, leave when one
+other node is left, and stay behind as nodes after a timeout.
 
 Cost: enter 2 flights for the last member and for those who wait (3 where the parents are missing),
 leave 4 for all but the lowest.
@@ -60,7 +61,7 @@ from ...errors import (
 )
 from ...paths import join, split
 from ...scripting import Recipe, S, timed_script
-from ...steps import Guid, IfUntaken, Mark, Mode, Node, Recall, Remember, Script, Wait
+from ...steps import Get, Guid, IfUntaken, Mark, Mode, Node, Recall, Remember, Script, Wait
 from ..arguments import check_choice, check_count
 from ..shared import (
     applied,
@@ -141,10 +142,12 @@ class DoubleBarrier(Recipe[S]):
     def _enter(self) -> Script[Membership]:
         yield from Remember(self, Membership())
         name = yield from Guid()
+        # Our node first: where it has gone, it is not listed either, and else the watch will tell.
+        reads = (Get(join(self.path, name), watch=True), *self._layout.reads)
         node: Node | None = None
         try:
-            node, *seen = yield from create_protected(
-                self.path, name, *self._layout.reads, data=b"", mode=Mode.EPHEMERAL, settle=True
+            node, _, *seen = yield from create_protected(
+                self.path, name, *reads, data=b"", mode=Mode.EPHEMERAL, settle=True
             )
             while True:
                 way = self._layout.way(node, tuple(seen))
@@ -152,7 +155,7 @@ class DoubleBarrier(Recipe[S]):
                     yield from Wait()
                 elif way.request is None or (yield from applied(way.request)):
                     break
-                seen = yield from read_all(*self._layout.reads)
+                _, *seen = yield from read_all(*reads)
         except BaseException as ended:
             yield from Remember(self, Membership(going=True))
             yield from withdraw(self.path, name, node, after=ended)

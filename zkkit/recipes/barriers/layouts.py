@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...errors import NoNode
-from ...paths import join, split
+from ...paths import is_guid, join, split
 from ...steps import Check, Children, Create, Data, Exists, Get, Multi, Node, Request, Script, Set
 from ..shared import answer, delete_surely, read_all, there
 
 READY = "ready"
-"""The child by which Curator's members say that all have come. It is no member."""
+"""The child by which Curator's members say that all have come."""
 
 
 class BarrierRound(NamedTuple):
@@ -69,7 +69,9 @@ class BarrierLayout(ABC):
         yield from ()
 
     def _members(self, node: Node, names: Iterable[str]) -> frozenset[str]:
-        members = frozenset(names) - {READY}
+        """Who waits or is inside, ours among them. Whatever else has been put below the path, a
+        `ready`, a note, another barrier, is no member: it would let others through."""
+        members = frozenset(filter(is_guid, names))
         if split(node.path)[1] not in members:
             raise NoNode(node.path)
         return members
@@ -133,7 +135,7 @@ class ByReady(BarrierLayout):
 
     def inside(self, opened_by: str) -> Script[list[str]]:
         (names,) = yield from read_all(Children(self.path))
-        return sorted({*(there(names) or ())} - {READY})
+        return sorted(filter(is_guid, there(names) or ()))
 
     def last_out(self) -> Script[None]:
         return delete_surely(join(self.path, READY), outlives_session=True)

@@ -12,8 +12,8 @@ name is written beside it, in the same transaction:
 
 1. Take a receipt that no other write of this session is using: the session's table knows. (With one
    for all, the later of two writes under way would hide what became of the earlier.)
-2. Send the transaction. Refused for its version: somebody else was quicker. Refused for the
-   receipt: create that, and send it again.
+2. Send the transaction. Refused for its version: somebody else was quicker. Refused for want of
+   the receipt, or of the levels above: create it with its levels, and send it again.
 3. The connection broke: {Sync, Get the receipt} in one flight. Our guid is there, or the write was
    not applied and is sent again, for the same version.
 
@@ -44,7 +44,7 @@ from ...errors import (
     SessionLost,
     VersionUsedUp,
 )
-from ...paths import join, split
+from ...paths import join
 from ...retry import RetryPolicy
 from ...steps import (
     Create,
@@ -188,10 +188,6 @@ def _commit(path: str, write: Create | Set) -> Script[int]:
 
 def _send(path: str, write: Create | Set, receipt: str) -> Script[int]:
     guid = (yield from Guid()).encode()
-    # What to make where an operation misses its node: the parent of a value, the receipt.
-    missing = {1: Create(receipt, mode=Mode.EPHEMERAL)}
-    if isinstance(write, Create):
-        missing[0] = Create(split(path)[0], mode=Mode.CONTAINER)
 
     def left() -> Script[tuple[Any, ...] | None]:
         _, found = yield from read_all(Sync(path), Get(receipt))
@@ -202,10 +198,12 @@ def _send(path: str, write: Create | Set, receipt: str) -> Script[int]:
             done: Any = yield from until_known(Multi((write, Set(receipt, guid))), left)
             return done[1].mzxid  # type: ignore[no-any-return]
         except MultiFailed as refused:
-            if not (misses_its_node(refused) and refused.index in missing):
+            wanting = refused.index == 1 or isinstance(write, Create)
+            if not (wanting and misses_its_node(refused)):
                 check_overtaken(refused)
                 return 0
-            yield from create_or_there(missing[refused.index])
+            # With all levels above it, which are those above the value: but not their root.
+            yield from create_or_there(Create(receipt, mode=Mode.EPHEMERAL))
 
 
 def _take(path: str) -> Script[Receipt]:

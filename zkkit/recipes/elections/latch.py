@@ -124,7 +124,8 @@ class LeaderLatch(Candidate[S]):
 
     @timed_script
     def wait(self, timeout: float | None = None) -> Script[Leadership[S]]:
-        """Wait until we lead; None if `timeout` passes before. Also while sessions are lost.
+        """Wait until we lead; None if `timeout` passes before. Also while sessions are lost. With a
+        timeout of 0 it asks whether we lead now.
 
         Raises NotStarted if it was not started or is closed meanwhile, SessionClosed if the session
         is, and what made the candidate give up (NoAuth, ...).

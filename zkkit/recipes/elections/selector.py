@@ -20,7 +20,9 @@ selector, also not after a lost session: the old run must have ended before the 
 Two functions of two candidates do not run together as long as those stop in time. Not guaranteed:
 that a function which goes on after `stop`, or was paused for longer than its session timeout, has
 ended when the next leader's begins. That is what `leadership.valid`, `.token` and `.transaction`
-are for.
+are for. Nor anything for a moment after somebody deletes the node of a candidate by hand that is
+next in line, or leads: its function may run until the watch on its own node tells, a round trip
+later, while the next one's begins.
 
 Connection loss is outlived: a suspended connection alone stops nothing. Expiry while waiting: we
 stand again. Expiry while leading: the function is stopped; `auto_requeue` decides what follows.
