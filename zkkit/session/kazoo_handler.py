@@ -31,10 +31,17 @@ from typing import Any, NamedTuple, Protocol
 from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionExpiredError
 from kazoo.handlers.threading import _STOP, SequentialThreadingHandler
 from kazoo.protocol.connection import _CONNECTION_DROP, _SESSION_EXPIRED, ConnectionHandler
-from kazoo.protocol.serialization import Close, Connect, ReplyHeader
+from kazoo.protocol.serialization import (
+    Close,
+    Connect,
+    GetChildren,
+    GetChildren2,
+    ReplyHeader,
+)
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import ForceRetryError, RetryFailedError
 
+from ..kernel import WatchKind
 from .clock import now
 from .forks import tell_in_child
 from .link import AUTH_XID, BODY, Fired, Reply
@@ -74,6 +81,14 @@ class OwnRequest(NamedTuple):
 
     request: Any
     result: Any
+
+    @property
+    def watch(self) -> WatchKind | None:
+        """The watch that it sets, unless it fails; None for none."""
+        if not getattr(self.request, "watcher", None):
+            return None
+        listing = isinstance(self.request, GetChildren | GetChildren2)
+        return WatchKind.CHILD if listing else WatchKind.DATA
 
     @property
     def mishap(self) -> str:

@@ -26,11 +26,12 @@ from ..errors import (
     ZkkitError,
     server_error,
 )
+from ..steps import FireKind
 from . import kazoo_private
 from .clock import now
 from .kazoo_handler import Handler, OwnRequest, kazoo_threads
 from .limit import Limit
-from .link import BODY, Fired, Heard, Link, Pong, Reply
+from .link import BODY, Fired, Heard, Link, Pong, Reply, fire_of
 from .loop import AnySeat
 from .opcodes import EXISTS
 from .options import Options
@@ -151,6 +152,10 @@ class KazooTransport:
         self._sessions_lost += 1  # and what the present connection has of it is not kept either
         self._ready = False  # what is sent from now on is for the next session
 
+    def tell_client(self, kind: FireKind, path: str) -> None:
+        """Let kazoo's watchers of this hear of it."""
+        self._handler.tell_fire(fire_of(kind, path))
+
     def hang_up(self) -> None:
         """Break the connection, if there is one; kazoo connects again by itself."""
         if self._standing is not None:
@@ -221,7 +226,9 @@ class KazooTransport:
         if standing is None:
             return
         outgoing = standing.link.outgoing
-        if standing.full and len(outgoing) > _BACKLOG:
+        if self._outbox:
+            self.flush()  # nobody overtakes a watch that may stand for theirs
+        if self._outbox or (standing.full and len(outgoing) > _BACKLOG):
             return
         for own in self._handler.own_requests():
             if own.mishap:
@@ -229,7 +236,7 @@ class KazooTransport:
                 standing.hang_up("somebody tests what happens then")
                 return
             try:
-                body = own.request.serialize()
+                body = self._serialized(own)
             except Exception as error:  # it is no request
                 own.fail(error)
                 continue
@@ -238,6 +245,25 @@ class KazooTransport:
                 standing.flush()
                 if len(outgoing) > _BACKLOG:
                     return
+
+    def _serialized(self, own: OwnRequest) -> bytes:
+        """A request of kazoo's, asking for no watch where another one stands for it."""
+        body: bytes = own.request.serialize()
+        kind = own.watch
+        if kind is None or self._is_outlived or self._listener.client_asks(kind, own.request.path):
+            return body
+        without: bytes = own.request._replace(watcher=None).serialize()
+        return without
+
+    def _own_answered(self, own: OwnRequest, *, was_set: bool) -> None:
+        kind = own.watch
+        if kind is not None and not self._is_outlived:
+            self._listener.client_answered(kind, own.request.path, was_set)
+
+    @property
+    def _is_outlived(self) -> bool:
+        """Whether the session that the connection was made for is over."""
+        return self._session_of_link != self._sessions_lost
 
     # --- what the server says -------------------------------------------------------------
 
@@ -252,7 +278,11 @@ class KazooTransport:
             if heard.zxid > 0:
                 self.client.last_zxid = heard.zxid
             if isinstance(heard.what, OwnRequest):
-                self._state_after = self._handler.tell(heard.what, heard) or self._state_after
+                own = heard.what
+                self._state_after = self._handler.tell(own, heard) or self._state_after
+                # Whoever looks whether a node exists waits for its creation if it does not.
+                none_yet = heard.error == NoNode.code and own.request.type == EXISTS
+                self._own_answered(own, was_set=none_yet or not heard.error)
                 if self._state_after:
                     self.hang_up()
             else:
@@ -308,7 +338,7 @@ class KazooTransport:
         assert standing is not None
         self._last_xid = standing.link.last_xid
         taken, not_taken = standing.link.unanswered()
-        kept = [] if self._session_of_link != self._sessions_lost else _of_scripts(not_taken)
+        kept = [] if self._is_outlived else _of_scripts(not_taken)
         # What was not sent is older than whatever scripts make of the news.
         self._outbox = deque(call for call in (*kept, *self._outbox) if not call.perishable)
         for call in self._outbox:
@@ -319,6 +349,8 @@ class KazooTransport:
         for call in lost:
             self._listener.replied(call, None, self._limit.error(call.size, call.path))
         own = [what for what in (*taken, *not_taken) if isinstance(what, OwnRequest)]
+        for each in own:
+            self._own_answered(each, was_set=False)
         self._handler.go_on(self._state_after, why, now() - self._stands_since, own)
 
     def _suspected(self, lost: list[Outgoing]) -> int:

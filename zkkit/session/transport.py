@@ -52,6 +52,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ..errors import ZkkitError
+from ..kernel import WatchKind
 from ..steps import FireKind
 from .loop import AnySeat
 from .wire import Encoded
@@ -119,6 +120,13 @@ class Listener(Protocol):
     def fired(self, kind: FireKind, full_path: str) -> None:
         """A watch notification. The path is the server's: the chroot is before it."""
 
+    def client_asks(self, kind: WatchKind, full_path: str) -> bool:
+        """Somebody asks the client library's own object for something, and for this watch with it.
+        False: the request must ask for none, since another watch stands for it."""
+
+    def client_answered(self, kind: WatchKind, full_path: str, was_set: bool) -> None:
+        """That request has its outcome."""
+
     def replied(self, call: Outgoing, value: Any, error: ZkkitError | None) -> None:
         """A request has its outcome: what its `decode` gave, or an error.
 
@@ -167,6 +175,10 @@ class Transport(Protocol):
 
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
+
+    def tell_client(self, kind: FireKind, path: str) -> None:
+        """The server says nothing of this event, since another watch stands for one that was set
+        by the client library's own object: let whoever set it know. The path is the server's."""
 
     def hang_up(self) -> None:
         """Break the connection, if there is one, and connect again."""
