@@ -100,6 +100,11 @@ class ScriptedTransport:
         while self.kept:
             self.send(self.kept.popleft())
 
+    def take_back(self, owner: Any) -> list[Outgoing]:
+        found = [call for call in self.kept if call.owner is owner]
+        self.kept = deque(call for call in self.kept if call.owner is not owner)
+        return found
+
     def forget_unsent(self) -> None:
         self.kept.clear()
 

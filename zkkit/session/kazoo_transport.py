@@ -20,6 +20,7 @@ from kazoo.retry import KazooRetry
 from ..errors import (
     CONNECTION_LOSS_CODES,
     SESSION_OVER_CODES,
+    ConnectionLost,
     MultiFailed,
     NoNode,
     UnknownServerError,
@@ -145,6 +146,18 @@ class KazooTransport:
         while self._ready and self._outbox and not standing.link.outgoing:
             self._refill()
             standing.flush()
+
+    def take_back(self, owner: Any) -> list[Outgoing]:
+        """Never send what was not sent of this owner's."""
+        found: list[Outgoing] = []
+        for call in self._outbox:
+            if call.owner is owner:
+                found.append(call)
+            elif found:
+                break  # they were sent together
+        for call in found:
+            self._outbox.remove(call)
+        return found
 
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
@@ -339,6 +352,9 @@ class KazooTransport:
         self._last_xid = standing.link.last_xid
         taken, not_taken = standing.link.unanswered()
         kept = [] if self._is_outlived else _of_scripts(not_taken)
+        awaited = self._listener.is_awaited
+        left = [call for call in kept if not awaited(call)]
+        kept = [call for call in kept if awaited(call)]
         # What was not sent is older than whatever scripts make of the news.
         self._outbox = deque(call for call in (*kept, *self._outbox) if not call.perishable)
         for call in self._outbox:
@@ -348,6 +364,8 @@ class KazooTransport:
         self._limit.hung_up_on(0 if standing.left else self._suspected(lost))
         for call in lost:
             self._listener.replied(call, None, self._limit.error(call.size, call.path))
+        for call in left:
+            self._listener.replied(call, None, ConnectionLost("it was not sent", path=call.path))
         own = [what for what in (*taken, *not_taken) if isinstance(what, OwnRequest)]
         for each in own:
             self._own_answered(each, was_set=False)

@@ -63,6 +63,7 @@ class Runner:
             self.fly,
             flush=transport.flush,
             ended=lambda run: self._watches.left(run, run.watches),
+            abandoned=self._abandoned,
             instant={
                 SessionId: lambda run, step: self.session_id,
                 StillHeld: self._still_held,
@@ -391,6 +392,17 @@ class Runner:
         flight.outstanding -= 1
         if not flight.outstanding and run.flight is flight:
             self._engine.resume(run, *flight_result(flight.step, flight.outcomes))
+
+    def _abandoned(self, flight: Flight) -> None:
+        """Its run waits no longer: what of it was not sent never is."""
+        for call in self._transport.take_back(flight):
+            key = flight.watches[call.index]
+            if key is not None:
+                self._watch_answered(flight, key, was_set=False)
+
+    def is_awaited(self, call: Outgoing) -> bool:
+        flight = call.owner
+        return not isinstance(flight, Flight) or flight.run.flight is flight
 
     def _watch_answered(self, flight: Flight, key: WatchKey, *, was_set: bool) -> None:
         run = flight.run

@@ -29,6 +29,11 @@ one piece of news made them send goes out in one write.
 sent when the connection broke goes out before any that was made later. The runner relies on it: a
 clean-up looks for what an earlier request may have created.
 
+**What nobody waits for is not sent.** Whoever leaves a request that was not sent takes it back, so a
+server that answers nothing for long does not let requests pile up, nor is a write applied long
+after its caller was told that it has failed. It was surely not applied: a clean-up that is made
+then, and looks for what it may have created, finds nothing.
+
 **A perishable request belongs to one connection.** Watches are gone from the server when the
 connection breaks: a request to remove one would hit another run's later. One that was not sent by
 then is dropped, and nobody is told.
@@ -127,6 +132,9 @@ class Listener(Protocol):
     def client_answered(self, kind: WatchKind, full_path: str, was_set: bool) -> None:
         """That request has its outcome."""
 
+    def is_awaited(self, call: Outgoing) -> bool:
+        """Whether somebody still waits for its outcome."""
+
     def replied(self, call: Outgoing, value: Any, error: ZkkitError | None) -> None:
         """A request has its outcome: what its `decode` gave, or an error.
 
@@ -172,6 +180,9 @@ class Transport(Protocol):
 
     def resume(self) -> None:
         """Send what was kept, in order, and from now on everything at once."""
+
+    def take_back(self, owner: Any) -> list[Outgoing]:
+        """Never send what was not sent of this owner's: those requests. Nobody is told."""
 
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
