@@ -556,7 +556,7 @@ def test_what_was_given_up_does_not_pile_up(
     the server is back, but for what the sockets on the way have taken."""
     through.create(zk_path)
     zk_proxy.freeze()
-    tries = 25
+    tries = 15
     for _ in range(tries):
         with pytest.raises(DeadlineExceeded):
             through.run(Set(zk_path, bytes(900_000)), timeout=0.02)

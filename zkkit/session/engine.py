@@ -72,9 +72,9 @@ class Engine:
     `deliver` has user code called, in order; `employ` lets it run as an actor of its own (see
     zkkit.session.platforms). `fly` sends the requests of a step for a run, and gives PENDING;
     `flush` lets what was sent go out. `ended` is called with a run that has ended: what it still
-    has on the server is no longer wanted; `abandoned` with a flight that its run no longer waits for.
-    `instant` and `slow` are the steps that others take for
-    it, beside its own (see zkkit.kernel.Host)."""
+    has on the server is no longer wanted; `abandoned` with a flight that its run waits for no
+    longer. `instant` and `slow` are the steps that others take for it, beside its own (see
+    zkkit.kernel.Host)."""
 
     def __init__(
         self,

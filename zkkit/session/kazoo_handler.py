@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import queue
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, Protocol
 
@@ -51,6 +52,7 @@ from .standing import shut
 
 _STANDING, _STOPPED = "standing", "stopped"
 _BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
+_GOODBYE = 1.0  # seconds that a server has to say so
 _PAUSE = 0.05  # ... but after so many: a server may take us and hang up for ever
 
 
@@ -111,7 +113,8 @@ class _Forked(BaseException):
 class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     """Connects as kazoo does, and gives the connection away when it stands."""
 
-    def __init__(self, client: Any, owner: Owner) -> None:
+    def __init__(self, client: Any, owner: Owner, current: Callable[[], object]) -> None:
+        """`current` gives the thread or greenlet that calls it."""
         before = client._connection
         super().__init__(client, before.retry_sleeper, before.logger, before.sasl_options)
         client._connection = self
@@ -120,6 +123,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         self._is_copy = False
         tell_in_child(self)
         self._owner = owner
+        self._current_routine = current
         self._current: tuple[str, int] | None = None
         self._avoided: tuple[str, int] | None = None
         self._wanted: list[Server] = []
@@ -187,19 +191,23 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         """Close the session on the server and end kazoo's threads.
 
         A frozen server does not answer: after `patience` seconds the connection is broken, and
-        the session will expire. (kazoo's own `stop` would wait ten seconds and more.)
+        the session will expire. (kazoo's own `stop` would wait ten seconds and more.) Whoever calls
+        this in a listener or callback of kazoo's is on one of its threads: that one is not waited
+        for, and ends when the callback has.
         """
         self.client._stopped.set()
         search = self._end_search()
         self.client._queue.append((Close(), None))
         self._owner.rung()
-        if not self.connection_stopped.wait(patience):
+        connecting = self._connection_routine
+        is_here = connecting is self._current_routine()  # then it says goodbye itself, if it must
+        if not is_here and not self.connection_stopped.wait(patience):
             self.hang_up()
             self.connection_stopped.wait(1.0)
         self.client.handler.stop()
         if self.connection_stopped.is_set():
-            if self._connection_routine is not None:
-                self._connection_routine.join(1.0)
+            if connecting is not None and not is_here:
+                connecting.join(1.0)
             self.close()
         if search is not None:
             search.join(1.0)
@@ -275,6 +283,9 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             self._connect(host, address, port)
             retry.reset()
             sock: Any = self._socket
+            if client._stopped.is_set():  # closed meanwhile, perhaps by a listener just now
+                self._say_goodbye(sock)
+                return _STOPPED
             if client.client_state == KeeperState.CONNECTED_RO:
                 # Before it is given away: from then on it may be over at any time.
                 self._search = Search(
@@ -288,6 +299,11 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             if self._socket is not None:
                 self._socket.close()
             return self._refused(error, retry)
+
+    def _say_goodbye(self, sock: socket.socket) -> None:
+        with suppress(Exception, self.handler.timeout_exception):
+            super()._invoke(_GOODBYE, Close(), 1)
+        sock.close()
 
     def _select_here(self, *args: Any) -> Any:
         """For kazoo, when it reads or writes the connection that it makes."""
@@ -431,7 +447,8 @@ class LazyThreads(SequentialThreadingHandler):  # type: ignore[misc]
                     work.put_last()
             self._renew()
         for worker in workers:
-            worker.join()
+            if worker is not threading.current_thread():  # who closes the session in a callback
+                worker.join()
 
 
 class _LazyQueue(queue.Queue):  # type: ignore[type-arg]
@@ -452,10 +469,23 @@ class _LazyQueue(queue.Queue):  # type: ignore[type-arg]
         super().put(_STOP)
 
 
+def _greenlets() -> Any:
+    """kazoo's greenlet for callbacks, which may close the session."""
+    import gevent
+    from kazoo.handlers.gevent import SequentialGeventHandler
+
+    class Greenlets(SequentialGeventHandler):  # type: ignore[misc]
+        def stop(self) -> None:
+            here = gevent.getcurrent()
+            if here in self._workers:  # it ends when the callback has: it would wait for itself
+                self._workers.remove(here)
+            super().stop()
+
+    return Greenlets()
+
+
 def kazoo_threads(platform: Platform) -> Any:
     """What kazoo's client needs to run on these threads or greenlets."""
     if platform.name == "gevent":
-        from kazoo.handlers.gevent import SequentialGeventHandler
-
-        return SequentialGeventHandler()
+        return _greenlets()
     return LazyThreads()

@@ -75,7 +75,8 @@ class KazooTransport:
         self.servers = len(options.hosts.servers)
         self.refusals: dict[str, str] = {}
         self.denied = False
-        self._handler = Handler(self.client, self)
+        self._handler = Handler(self.client, self, platform.actor)
+        self._has_session = False  # whether a server ever gave us one
         self._may_be_interrupted = platform.may_be_interrupted
         self._listener: Listener
         self._seat: AnySeat
@@ -182,12 +183,13 @@ class KazooTransport:
 
     def shut_down(self, patience: float) -> None:
         """Close the session on the server and free everything."""
-        self._handler.shut_down(patience)
+        # Where there never was a session nobody says goodbye.
+        self._handler.shut_down(patience if self._has_session else 0.0)
 
     # --- what kazoo tells us --------------------------------------------------------------
 
     def session_offered(self, session_id: int, timeout: float, sent_at: float) -> bool:
-        self._timeout = timeout
+        self._timeout, self._has_session = timeout, True
         return self._listener.session_opened(session_id, timeout, sent_at)
 
     def connected(self, sock: socket.socket) -> None:

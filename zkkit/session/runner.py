@@ -164,8 +164,10 @@ class Runner:
 
     def free(self, patience: float) -> None:
         """Close the session on the server and free everything."""
-        self._transport.shut_down(patience)
-        self._engine.stop()
+        try:
+            self._transport.shut_down(patience)
+        finally:
+            self._engine.stop()
 
     def _end(self, error: SessionClosed) -> None:
         self._engine.closed = error

@@ -29,10 +29,10 @@ one piece of news made them send goes out in one write.
 sent when the connection broke goes out before any that was made later. The runner relies on it: a
 clean-up looks for what an earlier request may have created.
 
-**What nobody waits for is not sent.** Whoever leaves a request that was not sent takes it back, so a
-server that answers nothing for long does not let requests pile up, nor is a write applied long
-after its caller was told that it has failed. It was surely not applied: a clean-up that is made
-then, and looks for what it may have created, finds nothing.
+**What nobody waits for is not sent.** Whoever leaves a request that was not sent takes it back. So
+requests do not pile up where a server answers nothing for long, and no write is applied long after
+its caller was told that it has failed. It was surely not applied: a clean-up that is made then, and
+looks for what it may have created, finds nothing.
 
 **A perishable request belongs to one connection.** Watches are gone from the server when the
 connection breaks: a request to remove one would hit another run's later. One that was not sent by
