@@ -303,7 +303,7 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
     """The child is told that the session is not its own; the parent goes on as if nothing were."""
     program = textwrap.dedent(
         """
-        import os, sys
+        import os, sys, time
         import zkkit
         from zkkit.errors import ForkedSession
         from zkkit.steps import Get, Wait
@@ -331,6 +331,10 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
                     assert str(os.getpid()) in str(error), error
                     refused += 1
             session.close()  # harmless: it must not end the parent's session
+            began = time.monotonic()
+            session.kazoo.stop()
+            session.kazoo.close()
+            assert time.monotonic() - began < 1.0, "kazoo waited for the parent's thread"
             with zkkit.connect(sys.argv[1], timeout=5.0) as own:
                 assert own.get(path).data == b"x"
             os._exit(0 if refused == 6 else 1)

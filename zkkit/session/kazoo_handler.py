@@ -22,6 +22,7 @@ The private names of kazoo that this relies on:
 
 from __future__ import annotations
 
+import logging
 import queue
 import socket
 import threading
@@ -50,8 +51,10 @@ from .platforms import Platform
 from .read_only import Search, Server
 from .standing import shut
 
+_log = logging.getLogger("zkkit.kazoo")
 _STANDING, _STOPPED = "standing", "stopped"
 _BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
+_AGAIN = 0.25  # seconds from one try to begin a thread to the next
 _GOODBYE = 1.0  # seconds that a server has to say so
 _PAUSE = 0.05  # ... but after so many: a server may take us and hang up for ever
 
@@ -73,6 +76,9 @@ class Owner(Protocol):
 
     def changed(self, state: str) -> None:
         """The state of kazoo's client has changed."""
+
+    def later(self, seconds: float, function: Callable[[], object]) -> None:
+        """Call it then."""
 
     def rung(self) -> None:
         """The client's own methods ask for something. Called on their threads."""
@@ -132,6 +138,12 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
 
     def forked(self) -> None:
         self._is_copy = True
+        # New ones: somebody may have had the locks of the old ones in the very moment. The client
+        # has been stopped, for all that its methods know: they wait for nothing here.
+        self.connection_stopped = self.handler.event_object()
+        self.client._stopped = self.handler.event_object()
+        for event in (self.connection_stopped, self.client._stopped):
+            event.set()
         for bell in (self._read_sock, self._write_sock):
             if bell is not None:
                 bell.close()
@@ -175,7 +187,20 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         connect again, on a thread of its own."""
         self._end_search()
         self.client._pending.extend((*asked, 0) for asked in unanswered)
-        self._connection_routine = self.handler.spawn(self._go_on, state, why, stood)
+        self._begin_to_go_on(state, why, stood)
+
+    def _begin_to_go_on(self, *how: Any) -> None:
+        try:
+            self._connection_routine = self.handler.spawn(self._go_on, *how)
+        except RuntimeError as error:  # a thousand sessions may have lost their server at once
+            self.logger.warning("connecting again must wait: %s", error)
+            self._owner.later(_AGAIN, lambda: self._try_again_to_go_on(*how))
+
+    def _try_again_to_go_on(self, *how: Any) -> None:
+        if self.client._stopped.is_set():
+            self._go_on(*how)  # only to say that it is over
+        else:
+            self._begin_to_go_on(*how)
 
     def avoid_current(self) -> None:
         """Try the server we are with last, the next time servers are tried."""
@@ -232,7 +257,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         except _Forked:
             outcome = _STANDING  # or whatever it is in the parent: nobody here is told
         finally:
-            if outcome != _STANDING:
+            if outcome != _STANDING and not self._is_copy:
                 # In this order: whoever waits for the end finds the client closed.
                 self.client._session_callback(KeeperState.CLOSED)
                 self.connection_stopped.set()
@@ -288,9 +313,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
                 return _STOPPED
             if client.client_state == KeeperState.CONNECTED_RO:
                 # Before it is given away: from then on it may be over at any time.
-                self._search = Search(
-                    self.handler, self._expand_client_hosts, self._call_on, self._found
-                )
+                self._search = self._begin_search()
             self._owner.connected(sock)
             return _STANDING
         except (Exception, self.handler.timeout_exception) as error:  # gevent's is no Exception
@@ -373,6 +396,12 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         )
         return sock
 
+    def _begin_search(self) -> Search:
+        try:
+            return Search(self.handler, self._expand_client_hosts, self._call_on, self._found)
+        except RuntimeError as error:  # no thread can be begun now
+            raise ConnectionDropped(str(error)) from error
+
     def _found(self, search: Search, server: Server) -> None:
         """This server takes writes: leave ours for it, if we are still with it."""
         with self._owner.batch():
@@ -432,8 +461,12 @@ class LazyThreads(SequentialThreadingHandler):  # type: ignore[misc]
     def work_on(self, work: _LazyQueue) -> None:
         with self._state_change:
             if self._running and not work.begun:
-                work.begun = True
-                self._workers.append(self._create_thread_worker(work))
+                try:
+                    self._workers.append(self._create_thread_worker(work))
+                except RuntimeError as error:  # it is tried again when there is more to call
+                    _log.warning("a callback must wait: %s", error)
+                else:
+                    work.begun = True
 
     def stop(self) -> None:
         with self._state_change:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections import deque
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -71,6 +72,7 @@ class KazooTransport:
             use_ssl=options.tls is not None,
             **(options.tls or {}),
         )
+        self.client.restart = _refuse_to_restart
         self.chroot = options.hosts.chroot
         self.servers = len(options.hosts.servers)
         self.refusals: dict[str, str] = {}
@@ -220,6 +222,9 @@ class KazooTransport:
         elif state == kazoo_private.CLOSED:
             self._listener.ended("the connection has ended")
 
+    def later(self, seconds: float, function: Callable[[], object]) -> None:
+        self._seat.at(now() + seconds, function)
+
     def rung(self) -> None:
         """kazoo's own methods have something to send: on the caller's thread, unless an interrupt
         may strike there."""
@@ -246,6 +251,7 @@ class KazooTransport:
         if self._outbox or (standing.full and len(outgoing) > _BACKLOG):
             return
         for own in self._handler.own_requests():
+            self._seat.expect()
             if own.mishap:
                 self._state_after = own.mishap
                 standing.hang_up("somebody tests what happens then")
@@ -380,6 +386,13 @@ class KazooTransport:
         if call is None or not 0.0 < self._works_since <= call.sent_at:
             return 0
         return call.size if self._limit.suspects(call.size, now() - call.sent_at) else 0
+
+
+def _refuse_to_restart() -> None:
+    raise ZkkitError(
+        "the client belongs to a session, which ends when the client is stopped",
+        hint="close the session and open another one with zkkit.connect",
+    )
 
 
 def _of_scripts(asked: list[Any]) -> list[Outgoing]:

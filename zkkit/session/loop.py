@@ -56,7 +56,11 @@ class Loop:
         self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            self._close()
+            raise
 
     @property
     def is_here(self) -> bool:
@@ -113,9 +117,12 @@ class Loop:
         finally:
             self.ended = True
             self._call_rest()
-            self._selector.close()
-            self._read_end.close()
-            self._write_end.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._selector.close()
+        self._read_end.close()
+        self._write_end.close()
 
     def _turn(self) -> None:
         # First asleep, then a last look: whoever comes after the look wakes us.
@@ -198,6 +205,9 @@ class Seat:
 
     # --- sockets ----------------------------------------------------------------------------------
 
+    def expect(self) -> None:
+        """Somebody waits for an answer, perhaps in a way that holds up whoever would read it."""
+
     def attach(self, readable: Readable) -> None:
         """Tell it from now on when its socket can be read."""
         self.soon(lambda: self._with_loop(lambda loop: loop.add(readable)))
@@ -227,8 +237,9 @@ class _Shared:
     def take(self) -> Loop:
         with self._lock:
             if self._loop is None:
-                self._loop = Loop()
-                self._loop.start()
+                loop = Loop()
+                loop.start()
+                self._loop = loop
             self._seats += 1
             return self._loop
 
@@ -264,6 +275,9 @@ class GreenletSeat(Worker):
         super().__init__(platform, "zkkit-scripts")
         self._platform = platform
         self._wait_readable = wait_readable
+
+    def expect(self) -> None:
+        """Others read while one waits."""
 
     def attach(self, readable: Readable) -> None:
         def read() -> None:
