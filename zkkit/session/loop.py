@@ -35,6 +35,10 @@ class Readable(Protocol):
 
     @property
     def is_over(self) -> bool: ...
+    @property
+    def longest_rest(self) -> float:
+        """Seconds that it can go without being told, if it has taken long before."""
+
     def fileno(self) -> int: ...
     def can_read(self) -> object: ...
     def can_write(self) -> object: ...
@@ -46,6 +50,7 @@ class Loop:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._asleep = False
+        self._resting: dict[Readable, int] = {}  # those who took long: what they want to be told of
         self._inbox: deque[Callable[[], object]] = deque()
         self.timers = Timers(threading.Lock())
         self._read_end, self._write_end = socket.socketpair()
@@ -101,10 +106,29 @@ class Loop:
 
     def await_writing(self, readable: Readable, wanted: bool) -> None:
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wanted else 0)
+        if readable in self._resting:
+            self._resting[readable] = events
+            return
         with suppress(KeyError, ValueError):  # it was removed meanwhile
             self._selector.modify(readable.fileno(), events, readable)
 
+    def _rest(self, readable: Readable, seconds: float) -> None:
+        """It took so long, since a hook did, or somebody else has its monitor: for as long others
+        are served, and it is not."""
+        if readable.is_over or readable in self._resting:
+            return
+        with suppress(KeyError, ValueError):
+            self._resting[readable] = self._selector.unregister(readable.fileno()).events
+            awake = Timer(lambda: self._serve_again(readable))
+            self.timers.push(now() + min(seconds, readable.longest_rest), awake)
+
+    def _serve_again(self, readable: Readable) -> None:
+        events = self._resting.pop(readable, None)
+        if events is not None and not readable.is_over:
+            self._selector.register(readable.fileno(), events, readable)
+
     def remove(self, readable: Readable) -> None:
+        self._resting.pop(readable, None)
         with suppress(KeyError, ValueError):
             self._selector.unregister(readable.fileno())
 
@@ -147,10 +171,14 @@ class Loop:
                 with suppress(BlockingIOError):
                     self._read_end.recv(4096)
                 continue
+            begun = now()
             if events & selectors.EVENT_READ:
                 call_safely(readable.can_read, NAME)
             if events & selectors.EVENT_WRITE:
                 call_safely(readable.can_write, NAME)
+            took = now() - begun
+            if took > _LONG:
+                self._rest(readable, took)
 
     def _call_rest(self) -> None:
         while True:
