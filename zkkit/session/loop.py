@@ -27,6 +27,7 @@ from .worker import Timer, Timers, Worker, call_safely
 
 NAME = "zkkit-loop"
 _LONG = 0.05  # seconds that a timer may take without another look at the sockets
+_WEARY = 0.25  # seconds after which somebody else's turn has come
 _POLL = 0.01  # seconds between two looks whether a socket can be written again
 
 
@@ -117,6 +118,8 @@ class Loop:
         are served, and it is not."""
         if readable.is_over or readable in self._resting:
             return
+        if len(self._selector.get_map()) + len(self._resting) <= 2:
+            return  # it is alone here, but for what wakes us
         with suppress(KeyError, ValueError):
             self._resting[readable] = self._selector.unregister(readable.fileno()).events
             awake = Timer(lambda: self._serve_again(readable))
@@ -177,7 +180,7 @@ class Loop:
             if events & selectors.EVENT_WRITE:
                 call_safely(readable.can_write, NAME)
             took = now() - begun
-            if took > _LONG:
+            if took > _WEARY:
                 self._rest(readable, took)
 
     def _call_rest(self) -> None:
