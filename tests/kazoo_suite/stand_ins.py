@@ -56,6 +56,7 @@ class SessionClients:
         if unknown:
             raise TypeError(f"sessions have nothing for {unknown}")
 
+        del client.restart  # what zkkit refuses, since a session that has ended does not come back
         start_async = client.start_async
 
         def open_session() -> Any:

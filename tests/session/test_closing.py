@@ -15,7 +15,7 @@ import pytest
 import zkkit
 from zkkit.errors import SessionClosed, ZkkitError
 from zkkit.steps import Call, Create, Get, Guid, Mode, Script, Spawn, Sync, Wait, Watch, Within
-from zkkit.testing import eventually
+from zkkit.testing import Proxy, eventually
 
 
 def test_every_wait_ends(session: zkkit.Session, zk_path: str, beside: Any) -> None:
@@ -171,6 +171,73 @@ def test_close_from_a_callback(open_session: Any, no_thread_left: Any) -> None:
         eventually(lambda: session.state == "closed")
 
 
+@pytest.mark.parametrize("callback", ["watcher", "completion", "SUSPENDED", "CONNECTED"])
+def test_close_from_a_callback_of_kazoos(
+    open_session: Any, zk_proxy: Proxy, other: zkkit.Session, zk_path: str, no_thread_left: Any,
+    callback: str,
+) -> None:  # fmt: skip
+    """The thread that calls it does not wait for itself, and the server is told if it can be."""
+    closed: list[float] = []
+    errors: list[BaseException] = []
+
+    def close(news: Any) -> None:
+        if callback in ("SUSPENDED", "CONNECTED") and news != callback:
+            return
+        began = time.monotonic()
+        try:
+            session.close()
+        except BaseException as error:
+            errors.append(error)
+        closed.append(time.monotonic() - began)
+
+    with no_thread_left():
+        session = open_session(zk_proxy.hosts, timeout=30.0)
+        session.create(f"{zk_path}-mine", mode=Mode.EPHEMERAL)
+        if callback == "watcher":
+            session.kazoo.exists(zk_path, watch=close)
+            other.create(zk_path)
+        elif callback == "completion":
+            session.kazoo.exists_async("/").rawlink(close)
+        else:
+            session.kazoo.add_listener(close)
+            zk_proxy.drop()
+        eventually(lambda: closed)
+        assert not errors
+        assert closed[0] < 1.5
+        if callback != "SUSPENDED":
+            eventually(lambda: other.exists(f"{zk_path}-mine") is None)
+    assert session.state == "closed"
+
+
+def test_close_from_a_callback_of_kazoos_on_gevent(zk_hosts: str, zk_path: str) -> None:
+    """The same with greenlets."""
+    program = textwrap.dedent(
+        """
+        from gevent import monkey; monkey.patch_all()
+        import sys, gevent, zkkit
+        for how in ("watcher", "listener"):  # on completion nothing may wait: gevent says so
+            session = zkkit.connect(sys.argv[1], handler="gevent")
+            closed = gevent.event.AsyncResult()
+            def close(*news):
+                session.close()
+                closed.set(session.state)
+            if how == "watcher":
+                session.kazoo.exists(sys.argv[2], watch=close)
+                session.create(sys.argv[2])
+            else:
+                session.kazoo.add_listener(close)
+                session._transport.hang_up()
+            print(how, closed.get(timeout=1.5))
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, zk_hosts, zk_path],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    said = done.stdout.split("\n")[:-1]
+    assert said == ["watcher closed", "listener closed"], done.stderr
+
+
 def test_no_thread_is_left(open_session: Any, zk_path: str, no_thread_left: Any) -> None:
     """All threads of a session, the callback thread included, end with it."""
     with no_thread_left():
@@ -236,7 +303,7 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
     """The child is told that the session is not its own; the parent goes on as if nothing were."""
     program = textwrap.dedent(
         """
-        import os, sys
+        import os, sys, time
         import zkkit
         from zkkit.errors import ForkedSession
         from zkkit.steps import Get, Wait
@@ -276,6 +343,10 @@ def test_fork(zk_hosts: str, zk_path: str) -> None:
             watch.stop()
             zkkit.LeaderLatch(session, path).close()
             assert session.state == "closed"
+            began = time.monotonic()
+            session.kazoo.stop()
+            session.kazoo.close()
+            assert time.monotonic() - began < 1.0, "kazoo waited for the parent's thread"
             with zkkit.connect(sys.argv[1], timeout=5.0) as own:
                 assert own.get(path).data == b"x"
             os._exit(0 if refused == 6 else 1)

@@ -130,6 +130,35 @@ def test_an_event_loop_that_cannot_tell_of_sockets(zk_hosts: str, zk_path: str) 
         runner.run(use())
 
 
+def test_an_event_loop_that_cannot_tell_of_sockets_is_closed(
+    zk_hosts: str, zk_path: str, other: zkkit.Session, caplog: Any
+) -> None:
+    """Nothing changes: it never read."""
+    events = WithoutReaders()
+    session = events.run_until_complete(connected(zk_hosts, timeout=20.0))
+    events.close()
+    session.spawn(two_nodes(zk_path))
+    zkkit.testing.eventually(lambda: other.exists(f"{zk_path}-two"), 2.0)
+    asyncio.run(session.close())
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize("drops", [False, True])
+def test_a_method_of_kazoos_that_blocks_the_loop(zk_proxy: Proxy, drops: bool) -> None:
+    """Its reply is read long before a timer of the session is due."""
+
+    async def use() -> None:
+        async with zkkit.aio.connect(zk_proxy.hosts, timeout=30.0) as session:
+            if drops:
+                zk_proxy.drop()
+                await eventually(lambda: session.state == "suspended")
+            began = time.monotonic()
+            assert session.kazoo.retry(session.kazoo.exists, "/") is not None
+            assert time.monotonic() - began < 3.0
+
+    asyncio.run(use())
+
+
 def test_a_server_that_does_not_read(zk_proxy: Proxy, zk_path: str) -> None:
     """Deadlines hold, and the event loop writes the rest when the server reads again."""
 

@@ -27,6 +27,7 @@ from zkkit.steps import (
     Mode,
     Script,
     Set,
+    Sync,
     Wait,
 )
 from zkkit.testing import Proxy, eventually, expire
@@ -539,6 +540,24 @@ def test_deadline_holds_on_frozen_servers(
     zk_proxy.thaw()
     through.exists("/")
     eventually(lambda: other.exists(zk_path) is None)
+
+
+def test_what_was_given_up_does_not_pile_up(
+    through: zkkit.Session, zk_proxy: Proxy, zk_path: str
+) -> None:
+    """A server that reads nothing: what nobody waits for any more is not kept, and not applied when
+    the server is back, but for what the sockets on the way have taken."""
+    through.create(zk_path)
+    zk_proxy.freeze()
+    tries = 15
+    for _ in range(tries):
+        with pytest.raises(DeadlineExceeded):
+            through.run(Set(zk_path, bytes(900_000)), timeout=0.02)
+    outbox = through._transport._outbox  # type: ignore[attr-defined]
+    assert sum(call.size for call in outbox) == 0
+    zk_proxy.thaw()
+    through.run(Sync("/"))
+    assert through.get(zk_path).stat.version < tries
 
 
 @pytest.mark.concurrent

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import queue
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -9,7 +12,8 @@ from kazoo.exceptions import EXCEPTIONS, AuthFailedError, NoNodeError
 from kazoo.protocol.states import KeeperState
 
 import zkkit
-from zkkit.session import kazoo_transport
+from zkkit.errors import ZkkitError
+from zkkit.session import kazoo_transport, loop
 from zkkit.testing import eventually
 
 
@@ -81,3 +85,82 @@ def test_a_request_that_kazoo_cannot_write(session: zkkit.Session, zk_path: str,
         session.kazoo.create_async(zk_path, acl=["no ACL"]).get(timeout=10.0)
     assert session.kazoo.exists(zk_path) is None
     assert ear.states == []
+
+
+def test_a_restart_is_refused(session: zkkit.Session) -> None:
+    """At once: a session that has ended does not come back."""
+    with pytest.raises(ZkkitError, match="another one"):
+        session.kazoo.restart()
+    assert session.exists("/") is not None
+
+
+# --- when no thread can be begun ----------------------------------------------------------------
+
+
+class Threads:
+    """Lets kazoo's client begin threads, or not."""
+
+    def __init__(self, session: zkkit.Session) -> None:
+        self._kazoos = session.kazoo.handler
+        self._spawn = self._kazoos.spawn
+        self.there_are = False
+        self.in_vain = 0
+        self._kazoos.spawn = self._try
+
+    def _try(self, *what: Any) -> Any:
+        if self.there_are:
+            return self._spawn(*what)
+        self.in_vain += 1
+        raise RuntimeError("can't start new thread")
+
+
+@pytest.fixture
+def threads(session: zkkit.Session) -> Threads:
+    """There are none for kazoo's client, until the test says so."""
+    return Threads(session)
+
+
+def test_to_connect_again(session: zkkit.Session, threads: Threads) -> None:
+    """It is tried until it can be."""
+    before = session.session_id
+    session._transport.hang_up()  # type: ignore[attr-defined]
+    eventually(lambda: threads.in_vain > 1)
+    assert session.state == "suspended"
+    threads.there_are = True
+    eventually(lambda: session.state == "connected")
+    assert session.session_id == before
+
+
+def test_to_close(session: zkkit.Session, threads: Threads) -> None:
+    """There is nothing to wait for."""
+    session._transport.hang_up()  # type: ignore[attr-defined]
+    eventually(lambda: threads.in_vain)
+    began = time.monotonic()
+    session.close()
+    assert time.monotonic() - began < 1.0
+    assert session.kazoo.client_state == KeeperState.CLOSED
+
+
+def test_to_call_back(session: zkkit.Session, threads: Threads) -> None:
+    """What was to be called is called as soon as something else is."""
+    told: queue.Queue[object] = queue.Queue()
+    session.kazoo.exists_async("/").rawlink(told.put)
+    assert session.kazoo.exists("/") is not None
+    assert threads.in_vain and told.empty()
+    threads.there_are = True
+    session.kazoo.exists_async("/").rawlink(told.put)
+    assert told.get(timeout=5.0) is not told.get(timeout=5.0)
+
+
+def test_to_read(monkeypatch: Any) -> None:
+    """Who comes first is told; whoever comes then finds a thread that reads."""
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_shared", loop._Shared())
+        with monkeypatch.context() as without:
+            without.setattr(threading.Thread, "start", lambda thread: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                loop.Seat().soon(print)
+        seat, done = loop.Seat(), threading.Event()
+        seat.soon(done.set)
+        assert done.wait(5.0)
+        seat.stop()

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -287,10 +288,13 @@ class Listening:
     """Something that is told when its socket can be read."""
 
     is_over = False
+    longest_rest = 10.0
 
     def __init__(self, seat: Seat, told: Callable[[], object]) -> None:
         ours, self.peer = socket.socketpair()
         self._told = told
+        self._seat = seat
+        self.wrote = threading.Event()
         self.fileno = ours.fileno
         self._socket = ours
         seat.attach(self)
@@ -300,7 +304,9 @@ class Listening:
         self._told()
 
     def can_write(self) -> None:
-        """It is never full."""
+        """It was never full."""
+        self._seat.await_writing(self, False)
+        self.wrote.set()
 
     def close(self, seat: Seat) -> None:
         seat.detach(self, self._socket.close)
@@ -333,6 +339,31 @@ def test_what_came_while_somebody_took_his_time(busy_with: str) -> None:
     eventually(lambda: "timer" in told)
     eventually(lambda: "heard" in told)
     assert told[0] == "heard"
+    for each in (other, slow):
+        seat.soon(lambda each=each: each.close(seat))  # type: ignore[misc]
+    seat.stop()
+
+
+def test_who_takes_long_is_not_served_all_the_time() -> None:
+    """Others have as much of the thread as he, if there are any."""
+    seat, begun = Seat(), list[float]()
+
+    def take_time() -> None:
+        begun.append(now())
+        slow.peer.send(b"x")
+        while now() < begun[-1] + 0.3:
+            pass
+
+    slow = Listening(seat, take_time)
+    slow.peer.send(b"x")
+    eventually(lambda: any(later - sooner < 0.5 for sooner, later in pairwise(begun)))
+    other = Listening(seat, bool)
+    eventually(lambda: begun[-1] - begun[-2] > 0.55)
+    count = len(begun)
+    seat.await_writing(slow, True)  # he is resting, or soon will be
+    assert slow.wrote.wait(5.0)
+    eventually(lambda: len(begun) > count + 2)
+    assert all(later - sooner > 0.55 for sooner, later in pairwise(begun[count - 2 :]))
     for each in (other, slow):
         seat.soon(lambda each=each: each.close(seat))  # type: ignore[misc]
     seat.stop()
@@ -377,6 +408,33 @@ def test_a_server_that_does_not_read(through: zkkit.Session, zk_proxy: Proxy, zk
 def set_in_vain(session: zkkit.Session, path: str) -> None:
     with suppress(DeadlineExceeded, ZkkitError):
         session.run(zkkit.steps.Set(path, bytes(900_000)), timeout=1.0)
+
+
+@pytest.mark.slow
+def test_a_slow_hook_of_many_callers(open_session: Any, zk_path: str) -> None:
+    """Another session, whose timeout is not much longer than all of them take, keeps its hold."""
+    slow, other = open_session(timeout=30.0), open_session(timeout=6.0)
+    until, waits = now() + 10.0, threading.Event()
+
+    class Slow:
+        def step(self, event: Any) -> None:
+            waits.wait(0.3)
+
+    def ask() -> None:
+        while now() < until:
+            slow.exists("/")
+
+    lost = threading.Event()
+    hold = zkkit.ReentrantLock(other, zk_path).acquire()
+    hold.on_lost(lost.set)
+    slow.hooks.add(Slow())
+    callers = [threading.Thread(target=ask) for _ in range(6)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(30.0)
+    assert not lost.is_set()
+    assert hold.valid
 
 
 def test_a_slow_hook(session: zkkit.Session, other: zkkit.Session, zk_path: str) -> None:

@@ -19,8 +19,10 @@ from zkkit.errors import (
     NoNode,
     SessionClosed,
     SessionLost,
+    UnknownServerError,
     ZkkitError,
 )
+from zkkit.kernel import WatchKind
 from zkkit.session import opcodes
 from zkkit.session.clock import now
 from zkkit.session.options import Options
@@ -41,6 +43,7 @@ from zkkit.steps import (
     Sync,
     Together,
     Wait,
+    Watch,
 )
 from zkkit.testing import eventually
 
@@ -97,6 +100,11 @@ class ScriptedTransport:
         self._connected = True
         while self.kept:
             self.send(self.kept.popleft())
+
+    def take_back(self, owner: Any) -> list[Outgoing]:
+        found = [call for call in self.kept if call.owner is owner]
+        self.kept = deque(call for call in self.kept if call.owner is not owner)
+        return found
 
     def forget_unsent(self) -> None:
         self.kept.clear()
@@ -235,6 +243,23 @@ def test_replies(open_session: Any, transport: ScriptedTransport, beside: Any) -
         assert not asked.done()
         transport.reply(value)
     assert asked.result(5.0) == (None, None, NoNode("/x"))
+
+
+def test_refusal_of_what_stood_for_a_watch_of_the_clients(
+    open_session: Any, transport: ScriptedTransport
+) -> None:
+    """Those who watch by the client's own object look again when it is connected again."""
+    session = open_session()
+    listener: Any = transport._listener
+    assert listener.client_asks(WatchKind.DATA, "/y")
+    session.spawn(Watch("/x"))
+    eventually(lambda: transport.sent)
+    assert not listener.client_asks(WatchKind.DATA, "/x")
+    transport.reply(UnknownServerError(-6))
+    assert transport.hung_up == 0
+    listener.client_answered(WatchKind.DATA, "/x", True)
+    assert transport.hung_up == 1
+    assert listener.client_asks(WatchKind.DATA, "/x")
 
 
 def test_body_of_a_request(open_session: Any, transport: ScriptedTransport, beside: Any) -> None:

@@ -335,3 +335,24 @@ def test_order_across_connections(walk: Walk) -> None:
     walk.transport.break_off()
     walk.transport.reconnect()
     assert [each.path for each in walk.transport.queue] == ["/earlier", "/later"]
+
+
+@pytest.mark.parametrize("unsent", ["while it broke", "while there was none"])
+def test_what_nobody_waits_for_is_not_sent(walk: Walk, unsent: str) -> None:
+    """Neither is it counted among those who are about to watch."""
+    if unsent == "while there was none":
+        walk.transport.break_off()
+    leaver = Run(watching("/a"), "leaver", "")
+    walk.runner.start(leaver)
+    walk.runner.abandon(leaver)
+    if unsent == "while it broke":
+        walk.transport.break_off()
+    walk.transport.reconnect()
+    assert not walk.transport.queue
+    another = Run(watching("/a"), "another", "")
+    walk.runner.start(another)
+    walk.move_all()
+    assert another.waiting
+    walk.runner.abandon(another)
+    walk.move_all()
+    assert not walk.server.watches

@@ -94,6 +94,9 @@ class RawSession:
     def fired(self, kind: Any, full_path: str) -> None:
         self.told.append(Fire(kind, full_path[len(self.root) :] or "/"))
 
+    def is_awaited(self, call: Outgoing) -> bool:
+        return True
+
     def replied(self, call: Outgoing, value: Any, error: ZkkitError | None) -> None:
         self._replies.put((value, error))
 

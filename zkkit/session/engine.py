@@ -78,8 +78,9 @@ class Engine:
     `deliver` has user code called, in order; `employ` lets it run as an actor of its own (see
     zkkit.session.platforms). `fly` sends the requests of a step for a run, and gives PENDING;
     `flush` lets what was sent go out. `ended` is called with a run that has ended: what it still
-    has on the server is no longer wanted. `instant` and `slow` are the steps that others take for
-    it, beside its own (see zkkit.kernel.Host)."""
+    has on the server is no longer wanted; `abandoned` with a flight that its run waits for no
+    longer. `instant` and `slow` are the steps that others take for it, beside its own (see
+    zkkit.kernel.Host)."""
 
     def __init__(
         self,
@@ -91,6 +92,7 @@ class Engine:
         fly: Callable[[Run, Any], Any],
         flush: Callable[[], None],
         ended: Callable[[Run], None],
+        abandoned: Callable[[Any], None],
         instant: Handlers,
         slow: Handlers,
     ) -> None:
@@ -107,6 +109,7 @@ class Engine:
         self._employ_actor = employ
         self._report = report
         self._ended = ended
+        self._abandoned = abandoned
         self._numbers = itertools.count(1)
         self._table: dict[Hashable, Any] = {}
         self._heeding: dict[Hashable, list[Run]] = {}
@@ -207,6 +210,8 @@ class Engine:
         """Throw `error` where the run stands, or at its next yield if it is just moving."""
         self._report.wakeup_ended(run, "failed")
         run.interrupts.append(error)
+        if run.flight is not None:
+            self._abandoned(run.flight)
         self.resume(run, None)
 
     def drain(self) -> None:

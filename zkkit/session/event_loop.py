@@ -65,7 +65,11 @@ class EventLoopSeat(Seat):
 
         return super().at(moment, call)
 
+    def expect(self) -> None:
+        self._ask()  # a coroutine may wait for it as a thread would, by a method of kazoo's client
+
     def _ask(self) -> None:
+        """See whether the event loop runs, and stand in for it if not."""
         if not self._asked and not self._is_shared:
             self._asked = True
             call_in(self._events, self._answer)
@@ -100,6 +104,8 @@ class EventLoopSeat(Seat):
 
     def _read_elsewhere(self) -> None:
         """The event loop does not read: the shared thread does from now on."""
+        if self._is_shared:
+            return  # it never did, and is closed now
         self._is_shared = True
         readable = self._readable
         if readable is not None and not readable.is_over:

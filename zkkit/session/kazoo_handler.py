@@ -21,20 +21,29 @@ The private names of kazoo that this relies on:
 
 from __future__ import annotations
 
+import logging
 import queue
 import random
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionExpiredError
 from kazoo.handlers.threading import _STOP, SequentialThreadingHandler
 from kazoo.protocol.connection import _CONNECTION_DROP, _SESSION_EXPIRED, ConnectionHandler
-from kazoo.protocol.serialization import Close, Connect, ReplyHeader
+from kazoo.protocol.serialization import (
+    Close,
+    Connect,
+    GetChildren,
+    GetChildren2,
+    ReplyHeader,
+)
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import ForceRetryError, RetryFailedError
 
+from ..kernel import WatchKind
 from .clock import now
 from .forks import tell_in_child
 from .link import AUTH_XID, BODY, Fired, Reply
@@ -42,8 +51,11 @@ from .platforms import Platform
 from .read_only import Search, Server
 from .standing import shut
 
+_log = logging.getLogger("zkkit.kazoo")
 _STANDING, _STOPPED = "standing", "stopped"
 _BRIEF = 0.2  # seconds: a connection that stood for less is not made again at once ...
+_AGAIN = 0.25  # seconds from one try to begin a thread to the next
+_GOODBYE = 1.0  # seconds that a server has to say so
 _PAUSE = 0.05  # ... but after so many: a server may take us and hang up for ever
 
 
@@ -65,6 +77,9 @@ class Owner(Protocol):
     def changed(self, state: str) -> None:
         """The state of kazoo's client has changed."""
 
+    def later(self, seconds: float, function: Callable[[], object]) -> None:
+        """Call it then."""
+
     def rung(self) -> None:
         """The client's own methods ask for something. Called on their threads."""
 
@@ -74,6 +89,14 @@ class OwnRequest(NamedTuple):
 
     request: Any
     result: Any
+
+    @property
+    def watch(self) -> WatchKind | None:
+        """The watch that it sets, unless it fails; None for none."""
+        if not getattr(self.request, "watcher", None):
+            return None
+        listing = isinstance(self.request, GetChildren | GetChildren2)
+        return WatchKind.CHILD if listing else WatchKind.DATA
 
     @property
     def mishap(self) -> str:
@@ -96,7 +119,8 @@ class _Forked(BaseException):
 class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
     """Connects as kazoo does, and gives the connection away when it stands."""
 
-    def __init__(self, client: Any, owner: Owner) -> None:
+    def __init__(self, client: Any, owner: Owner, current: Callable[[], object]) -> None:
+        """`current` gives the thread or greenlet that calls it."""
         before = client._connection
         super().__init__(client, before.retry_sleeper, before.logger, before.sasl_options)
         client._connection = self
@@ -105,6 +129,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         self._is_copy = False
         tell_in_child(self)
         self._owner = owner
+        self._current_routine = current
         self._current: tuple[str, int] | None = None
         self._avoided: tuple[str, int] | None = None
         self._wanted: list[Server] = []
@@ -113,6 +138,12 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
 
     def forked(self) -> None:
         self._is_copy = True
+        # New ones: somebody may have had the locks of the old ones in the very moment. The client
+        # has been stopped, for all that its methods know: they wait for nothing here.
+        self.connection_stopped = self.handler.event_object()
+        self.client._stopped = self.handler.event_object()
+        for event in (self.connection_stopped, self.client._stopped):
+            event.set()
         for bell in (self._read_sock, self._write_sock):
             if bell is not None:
                 bell.close()
@@ -156,7 +187,20 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         connect again, on a thread of its own."""
         self._end_search()
         self.client._pending.extend((*asked, 0) for asked in unanswered)
-        self._connection_routine = self.handler.spawn(self._go_on, state, why, stood)
+        self._begin_to_go_on(state, why, stood)
+
+    def _begin_to_go_on(self, *how: Any) -> None:
+        try:
+            self._connection_routine = self.handler.spawn(self._go_on, *how)
+        except RuntimeError as error:  # a thousand sessions may have lost their server at once
+            self.logger.warning("connecting again must wait: %s", error)
+            self._owner.later(_AGAIN, lambda: self._try_again_to_go_on(*how))
+
+    def _try_again_to_go_on(self, *how: Any) -> None:
+        if self.client._stopped.is_set():
+            self._go_on(*how)  # only to say that it is over
+        else:
+            self._begin_to_go_on(*how)
 
     def avoid_current(self) -> None:
         """Try the server we are with last, the next time servers are tried."""
@@ -172,19 +216,23 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         """Close the session on the server and end kazoo's threads.
 
         A frozen server does not answer: after `patience` seconds the connection is broken, and
-        the session will expire. (kazoo's own `stop` would wait ten seconds and more.)
+        the session will expire. (kazoo's own `stop` would wait ten seconds and more.) Whoever calls
+        this in a listener or callback of kazoo's is on one of its threads: that one is not waited
+        for, and ends when the callback has.
         """
         self.client._stopped.set()
         search = self._end_search()
         self.client._queue.append((Close(), None))
         self._owner.rung()
-        if not self.connection_stopped.wait(patience):
+        connecting = self._connection_routine
+        is_here = connecting is self._current_routine()  # then it says goodbye itself, if it must
+        if not is_here and not self.connection_stopped.wait(patience):
             self.hang_up()
             self.connection_stopped.wait(1.0)
         self.client.handler.stop()
         if self.connection_stopped.is_set():
-            if self._connection_routine is not None:
-                self._connection_routine.join(1.0)
+            if connecting is not None and not is_here:
+                connecting.join(1.0)
             self.close()
         if search is not None:
             search.join(1.0)
@@ -212,7 +260,7 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             self.logger.exception("connecting failed in a way that nobody foresaw")
             self._owner.not_connected("connecting", repr(error))
         finally:
-            if outcome != _STANDING:
+            if outcome != _STANDING and not self._is_copy:
                 # In this order: whoever waits for the end finds the client closed.
                 self.client._session_callback(KeeperState.CLOSED)
                 self.connection_stopped.set()
@@ -278,9 +326,12 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             self._connect(host, address, port)
             retry.reset()
             sock: Any = self._socket
+            if client._stopped.is_set():  # closed meanwhile, perhaps by a listener just now
+                self._say_goodbye(sock)
+                return _STOPPED
             if client.client_state == KeeperState.CONNECTED_RO:
                 # Before it is given away: from then on it may be over at any time.
-                self._search = Search(self.handler, self._addresses, self._call_on, self._found)
+                self._search = self._begin_search()
             self._owner.connected(sock)
             return _STANDING
         except (Exception, self.handler.timeout_exception) as error:  # gevent's is no Exception
@@ -289,6 +340,11 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
             if self._socket is not None:
                 self._socket.close()
             return self._refused(error, retry)
+
+    def _say_goodbye(self, sock: socket.socket) -> None:
+        with suppress(Exception, self.handler.timeout_exception):
+            super()._invoke(_GOODBYE, Close(), 1)
+        sock.close()
 
     def _select_here(self, *args: Any) -> Any:
         """Select for kazoo, when it reads or writes the connection that it makes."""
@@ -358,6 +414,12 @@ class Handler(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
         )
         return sock
 
+    def _begin_search(self) -> Search:
+        try:
+            return Search(self.handler, self._addresses, self._call_on, self._found)
+        except RuntimeError as error:  # no thread can be begun now
+            raise ConnectionDropped(str(error)) from error
+
     def _found(self, search: Search, server: Server) -> None:
         """This server takes writes: leave ours for it, if we are still with it."""
         with self._owner.batch():
@@ -417,8 +479,12 @@ class LazyThreads(SequentialThreadingHandler):  # type: ignore[misc]
     def work_on(self, work: _LazyQueue) -> None:
         with self._state_change:
             if self._running and not work.begun:
-                work.begun = True
-                self._workers.append(self._create_thread_worker(work))
+                try:
+                    self._workers.append(self._create_thread_worker(work))
+                except RuntimeError as error:  # it is tried again when there is more to call
+                    _log.warning("a callback must wait: %s", error)
+                else:
+                    work.begun = True
 
     def stop(self) -> None:
         with self._state_change:
@@ -432,7 +498,8 @@ class LazyThreads(SequentialThreadingHandler):  # type: ignore[misc]
                     work.put_last()
             self._renew()
         for worker in workers:
-            worker.join()
+            if worker is not threading.current_thread():  # who closes the session in a callback
+                worker.join()
 
 
 class _LazyQueue(queue.Queue):  # type: ignore[type-arg]
@@ -453,10 +520,23 @@ class _LazyQueue(queue.Queue):  # type: ignore[type-arg]
         super().put(_STOP)
 
 
+def _greenlets() -> Any:
+    """kazoo's greenlet for callbacks, which may close the session."""
+    import gevent
+    from kazoo.handlers.gevent import SequentialGeventHandler
+
+    class Greenlets(SequentialGeventHandler):  # type: ignore[misc]
+        def stop(self) -> None:
+            here = gevent.getcurrent()
+            if here in self._workers:  # it ends when the callback has: it would wait for itself
+                self._workers.remove(here)
+            super().stop()
+
+    return Greenlets()
+
+
 def kazoo_threads(platform: Platform) -> Any:
     """What kazoo's client needs to run on these threads or greenlets."""
     if platform.name == "gevent":
-        from kazoo.handlers.gevent import SequentialGeventHandler
-
-        return SequentialGeventHandler()
+        return _greenlets()
     return LazyThreads()

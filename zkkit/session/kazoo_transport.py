@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections import deque
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -20,17 +21,19 @@ from kazoo.retry import KazooRetry
 from ..errors import (
     CONNECTION_LOSS_CODES,
     SESSION_OVER_CODES,
+    ConnectionLost,
     MultiFailed,
     NoNode,
     UnknownServerError,
     ZkkitError,
     server_error,
 )
+from ..steps import FireKind
 from . import kazoo_private
 from .clock import now
 from .kazoo_handler import Handler, OwnRequest, kazoo_threads
 from .limit import Limit
-from .link import BODY, Fired, Heard, Link, Pong, Reply
+from .link import BODY, Fired, Heard, Link, Pong, Reply, fire_of
 from .loop import AnySeat
 from .opcodes import EXISTS
 from .options import Options
@@ -69,11 +72,13 @@ class KazooTransport:
             use_ssl=options.tls is not None,
             **(options.tls or {}),
         )
+        self.client.restart = _refuse_to_restart
         self.chroot = options.hosts.chroot
         self.servers = len(options.hosts.servers)
         self.refusals: dict[str, str] = {}
         self.denied = False
-        self._handler = Handler(self.client, self)
+        self._handler = Handler(self.client, self, platform.actor)
+        self._has_session = False  # whether a server ever gave us one
         self._may_be_interrupted = platform.may_be_interrupted
         self._listener: Listener
         self._seat: AnySeat
@@ -145,11 +150,27 @@ class KazooTransport:
             self._refill()
             standing.flush()
 
+    def take_back(self, owner: Any) -> list[Outgoing]:
+        """Never send what was not sent of this owner's."""
+        found: list[Outgoing] = []
+        for call in self._outbox:
+            if call.owner is owner:
+                found.append(call)
+            elif found:
+                break  # they were sent together
+        for call in found:
+            self._outbox.remove(call)
+        return found
+
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
         self._outbox.clear()
         self._sessions_lost += 1  # and what the present connection has of it is not kept either
         self._ready = False  # what is sent from now on is for the next session
+
+    def tell_client(self, kind: FireKind, path: str) -> None:
+        """Let kazoo's watchers of this hear of it."""
+        self._handler.tell_fire(fire_of(kind, path))
 
     def hang_up(self) -> None:
         """Break the connection, if there is one; kazoo connects again by itself."""
@@ -164,12 +185,13 @@ class KazooTransport:
 
     def shut_down(self, patience: float) -> None:
         """Close the session on the server and free everything."""
-        self._handler.shut_down(patience)
+        # Where there never was a session nobody says goodbye.
+        self._handler.shut_down(patience if self._has_session else 0.0)
 
     # --- what kazoo tells us --------------------------------------------------------------
 
     def session_offered(self, session_id: int, timeout: float, sent_at: float) -> bool:
-        self._timeout = timeout
+        self._timeout, self._has_session = timeout, True
         return self._listener.session_opened(session_id, timeout, sent_at)
 
     def connected(self, sock: socket.socket) -> None:
@@ -200,6 +222,9 @@ class KazooTransport:
         elif state == kazoo_private.CLOSED:
             self._listener.ended("the connection has ended")
 
+    def later(self, seconds: float, function: Callable[[], object]) -> None:
+        self._seat.at(now() + seconds, function)
+
     def rung(self) -> None:
         """kazoo's own methods have something to send: on the caller's thread, unless an interrupt
         may strike there."""
@@ -221,15 +246,18 @@ class KazooTransport:
         if standing is None:
             return
         outgoing = standing.link.outgoing
-        if standing.full and len(outgoing) > _BACKLOG:
+        if self._outbox:
+            self.flush()  # nobody overtakes a watch that may stand for theirs
+        if self._outbox or (standing.full and len(outgoing) > _BACKLOG):
             return
         for own in self._handler.own_requests():
+            self._seat.expect()
             if own.mishap:
                 self._state_after = own.mishap
                 standing.hang_up("somebody tests what happens then")
                 return
             try:
-                body = own.request.serialize()
+                body = self._serialized(own)
             except Exception as error:  # it is no request
                 own.fail(error)
                 continue
@@ -238,6 +266,25 @@ class KazooTransport:
                 standing.flush()
                 if len(outgoing) > _BACKLOG:
                     return
+
+    def _serialized(self, own: OwnRequest) -> bytes:
+        """A request of kazoo's, asking for no watch where another one stands for it."""
+        body: bytes = own.request.serialize()
+        kind = own.watch
+        if kind is None or self._is_outlived or self._listener.client_asks(kind, own.request.path):
+            return body
+        without: bytes = own.request._replace(watcher=None).serialize()
+        return without
+
+    def _own_answered(self, own: OwnRequest, *, was_set: bool) -> None:
+        kind = own.watch
+        if kind is not None and not self._is_outlived:
+            self._listener.client_answered(kind, own.request.path, was_set)
+
+    @property
+    def _is_outlived(self) -> bool:
+        """Whether the session that the connection was made for is over."""
+        return self._session_of_link != self._sessions_lost
 
     # --- what the server says -------------------------------------------------------------
 
@@ -252,7 +299,11 @@ class KazooTransport:
             if heard.zxid > 0:
                 self.client.last_zxid = heard.zxid
             if isinstance(heard.what, OwnRequest):
-                self._state_after = self._handler.tell(heard.what, heard) or self._state_after
+                own = heard.what
+                self._state_after = self._handler.tell(own, heard) or self._state_after
+                # Whoever looks whether a node exists waits for its creation if it does not.
+                none_yet = heard.error == NoNode.code and own.request.type == EXISTS
+                self._own_answered(own, was_set=none_yet or not heard.error)
                 if self._state_after:
                     self.hang_up()
             else:
@@ -308,7 +359,10 @@ class KazooTransport:
         assert standing is not None
         self._last_xid = standing.link.last_xid
         taken, not_taken = standing.link.unanswered()
-        kept = [] if self._session_of_link != self._sessions_lost else _of_scripts(not_taken)
+        kept = [] if self._is_outlived else _of_scripts(not_taken)
+        awaited = self._listener.is_awaited
+        left = [call for call in kept if not awaited(call)]
+        kept = [call for call in kept if awaited(call)]
         # What was not sent is older than whatever scripts make of the news.
         self._outbox = deque(call for call in (*kept, *self._outbox) if not call.perishable)
         for call in self._outbox:
@@ -318,7 +372,11 @@ class KazooTransport:
         self._limit.hung_up_on(0 if standing.left else self._suspected(lost))
         for call in lost:
             self._listener.replied(call, None, self._limit.error(call.size, call.path))
+        for call in left:
+            self._listener.replied(call, None, ConnectionLost("it was not sent", path=call.path))
         own = [what for what in (*taken, *not_taken) if isinstance(what, OwnRequest)]
+        for each in own:
+            self._own_answered(each, was_set=False)
         self._handler.go_on(self._state_after, why, now() - self._stands_since, own)
 
     def _suspected(self, lost: list[Outgoing]) -> int:
@@ -328,6 +386,13 @@ class KazooTransport:
         if call is None or not 0.0 < self._works_since <= call.sent_at:
             return 0
         return call.size if self._limit.suspects(call.size, now() - call.sent_at) else 0
+
+
+def _refuse_to_restart() -> None:
+    raise ZkkitError(
+        "the client belongs to a session, which ends when the client is stopped",
+        hint="close the session and open another one with zkkit.connect",
+    )
 
 
 def _of_scripts(asked: list[Any]) -> list[Outgoing]:

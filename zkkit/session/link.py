@@ -45,6 +45,8 @@ _REPLY = struct.Struct(">iqi")  # xid, zxid, error
 _EVENT = struct.Struct(">iii")  # kind, state, length of the path
 FIRE_KINDS = {1: FireKind.CREATED, 2: FireKind.DELETED, 3: FireKind.CHANGED, 4: FireKind.CHILD}
 
+_CONNECTED = 3  # the state of the session that servers name in a fire
+
 BODY = _REPLY.size
 """Where the body of a reply begins in its frame."""
 
@@ -196,6 +198,14 @@ class Link:
         taken = [each.what for each in asked if each.begins < self._taken]
         not_taken = [each.what for each in asked if each.begins >= self._taken]
         return self._untold + taken, not_taken
+
+
+def fire_of(kind: FireKind, path: str) -> Fired:
+    """As if a server had told of this."""
+    (number,) = (number for number, known in FIRE_KINDS.items() if known is kind)
+    name = path.encode()
+    header = _REPLY.pack(FIRE_XID, -1, 0) + _EVENT.pack(number, _CONNECTED, len(name))
+    return Fired(kind, path, header + name)
 
 
 def _read_fire(frame: bytes, before: list[Heard]) -> Fired | None:

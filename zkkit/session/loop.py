@@ -27,6 +27,7 @@ from .worker import Timer, Timers, Worker, call_safely
 
 NAME = "zkkit-loop"
 _LONG = 0.05  # seconds that a timer may take without another look at the sockets
+_WEARY = 0.25  # seconds after which somebody else's turn has come
 _POLL = 0.01  # seconds between two looks whether a socket can be written again
 
 
@@ -35,6 +36,10 @@ class Readable(Protocol):
 
     @property
     def is_over(self) -> bool: ...
+    @property
+    def longest_rest(self) -> float:
+        """Seconds that it can go without being told, if it has taken long before."""
+
     def fileno(self) -> int: ...
     def can_read(self) -> object: ...
     def can_write(self) -> object: ...
@@ -46,6 +51,7 @@ class Loop:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._asleep = False
+        self._resting: dict[Readable, int] = {}  # those who took long: what they want to be told of
         self._inbox: deque[Callable[[], object]] = deque()
         self.timers = Timers(threading.Lock())
         self._read_end, self._write_end = socket.socketpair()
@@ -56,7 +62,11 @@ class Loop:
         self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            self._close()
+            raise
 
     @property
     def is_here(self) -> bool:
@@ -97,10 +107,31 @@ class Loop:
 
     def await_writing(self, readable: Readable, wanted: bool) -> None:
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wanted else 0)
+        if readable in self._resting:
+            self._resting[readable] = events
+            return
         with suppress(KeyError, ValueError):  # it was removed meanwhile
             self._selector.modify(readable.fileno(), events, readable)
 
+    def _rest(self, readable: Readable, seconds: float) -> None:
+        """It took so long, since a hook did, or somebody else has its monitor: for as long others
+        are served, and it is not."""
+        if readable.is_over or readable in self._resting:
+            return
+        if len(self._selector.get_map()) + len(self._resting) <= 2:
+            return  # it is alone here, but for what wakes us
+        with suppress(KeyError, ValueError):
+            self._resting[readable] = self._selector.unregister(readable.fileno()).events
+            awake = Timer(lambda: self._serve_again(readable))
+            self.timers.push(now() + min(seconds, readable.longest_rest), awake)
+
+    def _serve_again(self, readable: Readable) -> None:
+        events = self._resting.pop(readable, None)
+        if events is not None and not readable.is_over:
+            self._selector.register(readable.fileno(), events, readable)
+
     def remove(self, readable: Readable) -> None:
+        self._resting.pop(readable, None)
         with suppress(KeyError, ValueError):
             self._selector.unregister(readable.fileno())
 
@@ -113,9 +144,12 @@ class Loop:
         finally:
             self.ended = True
             self._call_rest()
-            self._selector.close()
-            self._read_end.close()
-            self._write_end.close()
+            self._close()
+
+    def _close(self) -> None:
+        self._selector.close()
+        self._read_end.close()
+        self._write_end.close()
 
     def _turn(self) -> None:
         # First asleep, then a last look: whoever comes after the look wakes us.
@@ -140,10 +174,14 @@ class Loop:
                 with suppress(BlockingIOError):
                     self._read_end.recv(4096)
                 continue
+            begun = now()
             if events & selectors.EVENT_READ:
                 call_safely(readable.can_read, NAME)
             if events & selectors.EVENT_WRITE:
                 call_safely(readable.can_write, NAME)
+            took = now() - begun
+            if took > _WEARY:
+                self._rest(readable, took)
 
     def _call_rest(self) -> None:
         while True:
@@ -198,6 +236,9 @@ class Seat:
 
     # --- sockets ----------------------------------------------------------------------------------
 
+    def expect(self) -> None:
+        """Somebody waits for an answer, perhaps in a way that holds up whoever would read it."""
+
     def attach(self, readable: Readable) -> None:
         """Tell it from now on when its socket can be read."""
         self.soon(lambda: self._with_loop(lambda loop: loop.add(readable)))
@@ -227,8 +268,9 @@ class _Shared:
     def take(self) -> Loop:
         with self._lock:
             if self._loop is None:
-                self._loop = Loop()
-                self._loop.start()
+                loop = Loop()
+                loop.start()
+                self._loop = loop
             self._seats += 1
             return self._loop
 
@@ -264,6 +306,9 @@ class GreenletSeat(Worker):
         super().__init__(platform, "zkkit-scripts")
         self._platform = platform
         self._wait_readable = wait_readable
+
+    def expect(self) -> None:
+        """Others read while one waits."""
 
     def attach(self, readable: Readable) -> None:
         def read() -> None:

@@ -41,6 +41,13 @@ from .wire import Wire
 from .worker import Timer
 
 
+class Client:
+    """All who watch by kazoo's client: for the table of watches they are one user."""
+
+
+CLIENT = Client()
+
+
 class Runner:
     """One session: the engine with its scripts, its clock, its watches, its holds."""
 
@@ -65,6 +72,7 @@ class Runner:
             self.fly,
             flush=transport.flush,
             ended=lambda run: self._watches.left(run, run.watches),
+            abandoned=self._abandoned,
             instant={
                 SessionId: lambda run, step: self.session_id,
                 StillHeld: self._still_held,
@@ -88,7 +96,7 @@ class Runner:
         self._condemned = 0
         self._epoch = 0  # how many sessions have been lost
         self._holds = Holds()
-        self._watches: WatchTable[Run] = WatchTable(self._remove_watch, self._set_watch)
+        self._watches: WatchTable[Run | Client] = WatchTable(self._remove_watch, self._set_watch)
         self._unproved: list[tuple[Run, int]] = []  # those who wait for a proof, with their tickets
         self._pulse = Pulse(
             tick=options.tick,
@@ -166,8 +174,10 @@ class Runner:
 
     def free(self, patience: float) -> None:
         """Close the session on the server and free everything."""
-        self._transport.shut_down(patience)
-        self._engine.stop()
+        try:
+            self._transport.shut_down(patience)
+        finally:
+            self._engine.stop()
 
     def _end(self, error: SessionClosed) -> None:
         self._engine.closed = error
@@ -212,8 +222,7 @@ class Runner:
             for key, users in self._watches.persistent():
                 self._set_watch(key)
                 # Sent first, so whatever they read next is read with the watch in place.
-                for run in users:
-                    self._engine.wake(run, Fire(FireKind.NONE, key.path))
+                self._look_again(users, key.path)
             self._pulse.connected()
             self._tell_up()
             self._engine.drain()
@@ -224,8 +233,9 @@ class Runner:
             self._pulse.disconnected()
             if self.state == "connected":
                 self._change_state("suspended")
-            for run, path in self._watches.disconnected():
-                self._tell_fire(run, Fire(FireKind.NONE, path))
+            for user, path in self._watches.disconnected():
+                if isinstance(user, Run):  # kazoo's client tells its own watchers
+                    self._tell_fire(user, Fire(FireKind.NONE, path))
             self._engine.drain()
 
     def session_over(self) -> None:
@@ -243,10 +253,15 @@ class Runner:
 
     def fired(self, kind: FireKind, full_path: str) -> None:
         with self._monitor:
-            path = self._wire.strip(full_path)
+            path = self._wire.strip_if_inside(full_path)
+            if path is None:
+                return  # somebody watches it by kazoo's client, which knows no namespace
             self._report.fired(Fire(kind, path))
-            for run, fire in self._watches.fired(kind, path):
-                self._tell_fire(run, fire)
+            for user, fire in self._watches.fired(kind, path):
+                if isinstance(user, Run):
+                    self._tell_fire(user, fire)
+                elif fire.path != path:  # else it hears of it anyway
+                    self._transport.tell_client(fire.kind, self._wire.full(fire.path))
             self._engine.drain()
 
     def _tell_fire(self, run: Run, fire: Fire) -> None:
@@ -390,14 +405,49 @@ class Runner:
         if not flight.outstanding and run.flight is flight:
             self._engine.resume(run, *flight_result(flight.step, flight.outcomes))
 
+    def _abandoned(self, flight: Flight) -> None:
+        """Its run waits no longer: what of it was not sent never is."""
+        for call in self._transport.take_back(flight):
+            key = flight.watches[call.index]
+            if key is not None:
+                self._watch_answered(flight, key, was_set=False)
+
+    def is_awaited(self, call: Outgoing) -> bool:
+        flight = call.owner
+        return not isinstance(flight, Flight) or flight.run.flight is flight
+
     def _watch_answered(self, flight: Flight, key: WatchKey, *, was_set: bool) -> None:
         run = flight.run
         wanted = run.flight is flight
         if was_set and wanted:
             run.watches.add(key)
             self._report.watch_set(key, run)
-        for forsaken in self._watches.answered(key, run if wanted else None, was_set):
-            self._engine.wake(forsaken, Fire(FireKind.NONE, key.path))
+        forsaken = self._watches.answered(key, run if wanted else None, was_set)
+        if forsaken:
+            self._look_again(forsaken, key.path)
+
+    # --- whoever watches by kazoo's client ---------------------------------------------------
+
+    def client_asks(self, kind: WatchKind, full_path: str) -> bool:
+        with self._monitor:
+            path = self._wire.strip_if_inside(full_path)
+            return path is None or self._watches.asked(WatchKey(kind, path)) is not None
+
+    def client_answered(self, kind: WatchKind, full_path: str, was_set: bool) -> None:
+        with self._monitor:
+            path = self._wire.strip_if_inside(full_path)
+            if path is not None:
+                key = WatchKey(kind, path)
+                self._look_again(self._watches.answered(key, CLIENT, was_set), path)
+                self._engine.drain()
+
+    def _look_again(self, forsaken: list[Run | Client], path: str) -> None:
+        """Nobody knows whether the server has the watches that these wait for."""
+        for user in forsaken:
+            if isinstance(user, Run):
+                self._engine.wake(user, Fire(FireKind.NONE, path))
+            else:  # it looks again when it is connected again, and only then
+                self._transport.hang_up()
 
     def _set_watch(self, key: WatchKey) -> None:
         step = Watch(key.path, key.kind is WatchKind.RECURSIVE)

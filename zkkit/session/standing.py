@@ -57,6 +57,7 @@ class Standing:
         self._receiver = receiver
         self._seat = seat
         self._pace, self._patience = timeout / 3, timeout * 2 / 3
+        self.longest_rest = min(timeout / 8, 1.0)
         self.is_over = False
         self.full = False
         """Whether the socket takes nothing at the moment."""

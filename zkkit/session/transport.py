@@ -29,6 +29,11 @@ one piece of news made them send goes out in one write.
 sent when the connection broke goes out before any that was made later. The runner relies on it: a
 clean-up looks for what an earlier request may have created.
 
+**What nobody waits for is not sent.** Whoever leaves a request that was not sent takes it back. So
+requests do not pile up where a server answers nothing for long, and no write is applied long after
+its caller was told that it has failed. It was surely not applied: a clean-up that is made then, and
+looks for what it may have created, finds nothing.
+
 **A perishable request belongs to one connection.** Watches are gone from the server when the
 connection breaks: a request to remove one would hit another run's later. One that was not sent by
 then is dropped, and nobody is told.
@@ -52,6 +57,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ..errors import ZkkitError
+from ..kernel import WatchKind
 from ..steps import FireKind
 from .loop import AnySeat
 from .wire import Encoded
@@ -119,6 +125,16 @@ class Listener(Protocol):
     def fired(self, kind: FireKind, full_path: str) -> None:
         """A watch notification. The path is the server's: the chroot is before it."""
 
+    def client_asks(self, kind: WatchKind, full_path: str) -> bool:
+        """Somebody asks the client library's own object for something, and for this watch with it.
+        False: the request must ask for none, since another watch stands for it."""
+
+    def client_answered(self, kind: WatchKind, full_path: str, was_set: bool) -> None:
+        """That request has its outcome."""
+
+    def is_awaited(self, call: Outgoing) -> bool:
+        """Whether somebody still waits for its outcome."""
+
     def replied(self, call: Outgoing, value: Any, error: ZkkitError | None) -> None:
         """A request has its outcome: what its `decode` gave, or an error.
 
@@ -165,8 +181,15 @@ class Transport(Protocol):
     def resume(self) -> None:
         """Send what was kept, in order, and from now on everything at once."""
 
+    def take_back(self, owner: Any) -> list[Outgoing]:
+        """Never send what was not sent of this owner's: those requests. Nobody is told."""
+
     def forget_unsent(self) -> None:
         """The session is over: what it never sent must not reach the next one."""
+
+    def tell_client(self, kind: FireKind, path: str) -> None:
+        """The server says nothing of this event, since another watch stands for one that was set
+        by the client library's own object: let whoever set it know. The path is the server's."""
 
     def hang_up(self) -> None:
         """Break the connection, if there is one, and connect again."""

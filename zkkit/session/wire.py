@@ -84,9 +84,20 @@ class Wire:
         """removeWatches: kind 1 is a child watch, 2 a data watch, 3 a persistent one."""
         return opcodes.REMOVE_WATCHES, self._path(path) + _int(kind), _nothing
 
+    def full(self, path: str) -> str:
+        """A path of the session as the server knows it."""
+        return self._path(path)[_INT.size :].decode()
+
     def strip(self, full: str) -> str:
         """A path from the server as the session sees it."""
         return (full[len(self._root) :] or "/") if self._root else full
+
+    def strip_if_inside(self, full: str) -> str | None:
+        """The same of a path that may be somebody else's: None if it is not below our root."""
+        root = self._root
+        if not root or full == root or full.startswith(root + "/"):
+            return self.strip(full)
+        return None
 
     def _path(self, path: str) -> bytes:
         if self._root:
