@@ -25,10 +25,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import NoAuth
 from ...scripting import S
 from ...steps import Children, Exists, Script, Sync
 from ..shared import read_all, there, until_answered
 from .following import Following
+from .reading import HIDDEN
 
 
 class ChildrenWatch(Following[S, tuple[str, ...]]):
@@ -39,9 +41,10 @@ class ChildrenWatch(Following[S, tuple[str, ...]]):
     def _look(self, *first: Sync) -> Script[tuple[str, ...]]:
         while True:
             *_, names = yield from read_all(*first, Children(self.path, watch=True))
-            if there(names) is not None:
+            if there(names, HIDDEN) is not None:
                 return tuple(sorted(names))
-            if (yield from until_answered(Exists(self.path, watch=True))) is None:
+            stat = yield from until_answered(Exists(self.path, watch=True))
+            if stat is None or isinstance(names, NoAuth):
                 return ()
 
     def _differ(self, told: tuple[str, ...], found: tuple[str, ...]) -> bool:

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
-from ...errors import CorruptData, NoNode, NotStarted, SessionLost
+from ...errors import CorruptData, NoAuth, NoNode, NotStarted, SessionLost
 from ...scripting import S, script
-from ...steps import Create, Data, Get, Mark, Recall, Remember, Script, Wait
+from ...steps import Create, Data, Exists, Get, Mark, Recall, Remember, Script, Wait
 from ..long_lived import LongLived
 from ..shared import begin_again, create_or_there, until_answered
 from .forms import RAW, Form, as_text
@@ -82,9 +82,12 @@ class Shared(LongLived[S, Versioned[T]], Generic[S, T]):
     @script
     def start(self) -> Script[None]:
         """Begin to follow the value; it is there when this returns. Raises AlreadyStarted if it was
-        started before, SessionLost if sessions are lost more often than the session allows."""
+        started before, NotStarted if it is closed meanwhile, SessionLost if sessions are lost more
+        often than the session allows."""
+        return super().start.of()
+
+    def _prepare(self) -> Script[None]:
         first = yield from self._now()
-        yield from super().start.of()
         yield from self._follow(first)
         yield from Remember((self, "told"), first.stat.mzxid)
 
@@ -160,7 +163,13 @@ class Shared(LongLived[S, Versioned[T]], Generic[S, T]):
 
     def _live(self) -> Script[None]:
         while True:
-            found = yield from self.ensure(watch=True)
+            try:
+                found = yield from self.ensure(watch=True)
+            except NoAuth:
+                # We may not read it now, or not make it: look again when anything happens to it.
+                yield from until_answered(Exists(self.path, watch=True))
+                yield from Wait()
+                continue
             yield from self._follow(found)
             told = (yield from Recall((self, "told"))) or 0
             if found.stat.mzxid > told:
