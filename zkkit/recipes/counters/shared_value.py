@@ -22,7 +22,9 @@ lost it is found out whether it was applied.
 
 Connection loss: outlived. Expiry: followed again in the next session. What `try_set` and `set` do
 then is in receipts.py (`write_once`, `write_anyway`). A node that holds no such value: `value` and
-`get` raise CorruptData until somebody writes it anew; listeners are not told of it.
+`get` raise CorruptData until somebody writes it anew; listeners are not told of it. A node that may
+not be read for a while: `value` stays, and is read again when anything happens to the node later.
+Writing needs the right to create children of the node's parent: the receipts stand there.
 
 Cost: `get` 1 flight, `set` 1, `try_set` 2; one more to see what was written where the value is
 followed. A change costs each follower one fire and one flight.
