@@ -61,6 +61,7 @@ def test_for_a_while(kind, open_session, started, witness, zk_proxy, zk_path, ag
     witness.set_acls(zk_path, SECRET)
     zk_proxy.mend()
     eventually(lambda: zk_path not in cache and (kind is not CHILDREN or not content(cache)))
+    eventually(told.adds_up)
     told.newest.clear()  # what comes again is as it was
     witness.set_acls(zk_path, OPEN_ACL_UNSAFE)
     witness.set(zk_path, b"2")

@@ -25,12 +25,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import NoAuth
+from ...errors import NoAuth, NoNode
 from ...scripting import S
 from ...steps import Children, Exists, Script, Sync
-from ..shared import read_all, there, until_answered
+from ..shared import answer, read_all, until_answered
 from .following import Following
-from .reading import HIDDEN
 
 
 class ChildrenWatch(Following[S, tuple[str, ...]]):
@@ -41,11 +40,14 @@ class ChildrenWatch(Following[S, tuple[str, ...]]):
     def _look(self, *first: Sync) -> Script[tuple[str, ...]]:
         while True:
             *_, names = yield from read_all(*first, Children(self.path, watch=True))
-            if there(names, HIDDEN) is not None:
-                return tuple(sorted(names))
-            stat = yield from until_answered(Exists(self.path, watch=True))
-            if stat is None or isinstance(names, NoAuth):
+            try:
+                return tuple(sorted(answer(names)))
+            except NoAuth:
+                yield from until_answered(Exists(self.path, watch=True))
                 return ()
+            except NoNode:
+                if (yield from until_answered(Exists(self.path, watch=True))) is None:
+                    return ()
 
     def _differ(self, told: tuple[str, ...], found: tuple[str, ...]) -> bool:
         return told != found

@@ -41,9 +41,11 @@ def read_or_await(read: Request[R]) -> Script[R | None]:
     while True:
         try:
             return (yield from until_answered(read))
-        except HIDDEN as hidden:
-            found = yield from until_answered(Exists(read.path, watch=True))
-            if found is None or isinstance(hidden, NoAuth):
+        except NoAuth:
+            yield from until_answered(Exists(read.path, watch=True))
+            return None
+        except NoNode:
+            if (yield from until_answered(Exists(read.path, watch=True))) is None:
                 return None
 
 
