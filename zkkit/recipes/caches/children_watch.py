@@ -38,13 +38,16 @@ class ChildrenWatch(Following[S, tuple[str, ...]]):
     _nothing = ()
 
     def _look(self, *first: Sync) -> Script[tuple[str, ...]]:
+        watched = False
         while True:
             *_, names = yield from read_all(*first, Children(self.path, watch=True))
             try:
                 return tuple(sorted(answer(names)))
             except NoAuth:
+                if watched:
+                    return ()
+                watched = True  # and look again: it may have changed before there was a watch
                 yield from until_answered(Exists(self.path, watch=True))
-                return ()
             except NoNode:
                 if (yield from until_answered(Exists(self.path, watch=True))) is None:
                     return ()

@@ -43,7 +43,10 @@ def read_or_await(read: Request[R]) -> Script[R | None]:
             return (yield from until_answered(read))
         except NoAuth:
             yield from until_answered(Exists(read.path, watch=True))
-            return None
+            try:  # it may have been allowed, and have changed, before there was a watch
+                return (yield from until_answered(read))
+            except HIDDEN:
+                return None
         except NoNode:
             if (yield from until_answered(Exists(read.path, watch=True))) is None:
                 return None

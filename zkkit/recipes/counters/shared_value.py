@@ -164,13 +164,18 @@ class Shared(LongLived[S, Versioned[T]], Generic[S, T]):
     # --- following ----------------------------------------------------------------------------
 
     def _live(self) -> Script[None]:
+        hidden = False
         while True:
             try:
                 found = yield from self.ensure(watch=True)
+                hidden = False
             except NoAuth:
-                # We may not read it now, or not make it: look again when anything happens to it.
+                # We may not read it now, or not make it: look again when anything happens to it;
+                # and at once, since that may have been before there was a watch.
+                if hidden:
+                    yield from Wait()
                 yield from until_answered(Exists(self.path, watch=True))
-                yield from Wait()
+                hidden = True
                 continue
             yield from self._follow(found)
             told = (yield from Recall((self, "told"))) or 0
