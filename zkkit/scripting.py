@@ -144,6 +144,13 @@ class InSession(Generic[S]):
         """What records call it."""
         return type(self).__name__
 
+    @property
+    def notes(self) -> dict[Hashable, Any]:
+        """What scripts have noted about it: for its session alone, which goes by steps
+        (`Remember`, `Recall`)."""
+        notes: dict[Hashable, Any] = self.__dict__.setdefault("_notes", {})
+        return notes
+
 
 class Recipe(InSession[S]):
     """Base of all recipes: a session and a validated path.

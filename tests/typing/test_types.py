@@ -313,7 +313,7 @@ def caches(session: zkkit.Session) -> None:
         assert_type(children, ChildrenCache[zkkit.Session])
         assert_type(children.refresh(forced=True), None)
     with TreeCache(session, "/x", max_depth=2) as tree:
-        assert_type(tree.state, Literal["latent", "started", "closed"])
+        assert_type(tree.state, Literal["latent", "started", "failed", "closed"])
     with NodeCache(session, "/x") as node:
         assert_type(node.rebuild(), None)
 

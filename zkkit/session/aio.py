@@ -55,6 +55,11 @@ class AioSession(Front[Awaiting], Awaiting, _NoWith):
         if not call_in(self._loop, function):
             log.warning("a callback was dropped: the event loop of the session is closed")
 
+    def _tell(self, function: Callable[..., None], *args: Any) -> None:
+        """At once, as `run_script` does, and so in the order of the calls: Ctrl-C strikes no
+        coroutine, but cancels the main task."""
+        function(*args)
+
     def _employ(
         self,
         name: str,

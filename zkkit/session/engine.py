@@ -34,7 +34,7 @@ from ..kernel import (
     advance,
     refuse,
 )
-from ..scripting import BackgroundActor, Returnable, as_script, innermost, name_of
+from ..scripting import BackgroundActor, InSession, Returnable, as_script, innermost, name_of
 from ..steps import (
     Actor,
     Call,
@@ -70,6 +70,7 @@ from .worker import Timer
 log = logging.getLogger("zkkit.session")
 
 Handlers = Mapping[type, Callable[[Run, Any], Any]]
+Notes = dict[Hashable, Any]
 
 
 class Engine:
@@ -111,7 +112,8 @@ class Engine:
         self._ended = ended
         self._abandoned = abandoned
         self._numbers = itertools.count(1)
-        self._table: dict[Hashable, Any] = {}
+        self._table: Notes = {}
+        self._handed_over: dict[object, None] = {}
         self._heeding: dict[Hashable, list[Run]] = {}
         self._dismissals: dict[Hashable, Callable[[], object]] = {}
         self._ready: deque[tuple[Run, int, Any, BaseException | None]] = deque()
@@ -160,7 +162,25 @@ class Engine:
 
     def hand_over(self, function: Callable[..., object], *args: Any) -> None:
         """Do it elsewhere: for callers that an interrupt may strike anywhere."""
-        self._seat.soon(lambda: function(*args))
+        token = object()
+
+        def do() -> None:
+            try:
+                function(*args)
+            finally:
+                self._handed_over.pop(token, None)
+
+        self._handed_over[token] = None
+        try:
+            self._seat.soon(do)
+        except BaseException:
+            self._handed_over.pop(token, None)  # interrupted: nobody relies on the order
+            raise
+
+    def has_handed_over(self) -> bool:
+        """Whether something that was handed over is still to be done: what comes later must not
+        overtake it."""
+        return bool(self._handed_over)
 
     def start(self, run: Run) -> None:
         """Begin a run; its first requests are sent before this returns. One that was cancelled
@@ -403,18 +423,20 @@ class Engine:
 
         def begun(actor: Hashable) -> None:
             with self.monitor:
-                if key in self._table:
-                    self._table[key] = self._table[key]._replace(actor=actor)
+                notes, place = self._place(key)
+                if place in notes:
+                    notes[place] = notes[place]._replace(actor=actor)
 
         def ended() -> None:
             with self.monitor:
                 self._dismissals.pop(key, None)
-                job = self._table.get(key)
+                job = self.noted(key)
                 if job is not None:  # else nobody wants to know
                     self._write(key, job._replace(ended=True))
                     self.drain()
 
-        self._table[key] = Employment()
+        notes, place = self._place(key)
+        notes[place] = Employment()
         name = f"{run.recipe or run.actor_name}'s user code"
         self._dismissals[key] = self._employ_actor(
             name, lambda stop: step.function(stop, *step.args), begun, ended
@@ -423,30 +445,42 @@ class Engine:
     def _dismiss(self, run: Run, step: Dismiss) -> None:
         dismiss = self._dismissals.pop(step.key, None)
         if dismiss is not None:
-            self._write(step.key, self._table[step.key]._replace(dismissed=True))
+            self._write(step.key, self.noted(step.key)._replace(dismissed=True))
             dismiss()
 
     # --- small steps ----------------------------------------------------------------------
 
     def noted(self, key: Hashable) -> Any:
         """What the table has under this key. Needs no monitor: a dict answers at once."""
-        return self._table.get(key)
+        notes, place = self._place(key)
+        return notes.get(place)
+
+    def _place(self, key: Hashable) -> tuple[Notes, Hashable]:
+        """Where a note is kept. What is noted about a recipe, under itself or a tuple that begins
+        with it, is kept with that object and goes with it: a session may live for months, and see
+        recipes come and go. All else is kept here."""
+        if isinstance(key, InSession):
+            return key.notes, self
+        if isinstance(key, tuple) and key and isinstance(key[0], InSession):
+            return key[0].notes, (self, *key[1:])
+        return self._table, key
 
     def _remember(self, run: Run, step: Remember) -> None:
         self._write(step.key, step.value)
 
     def _write(self, key: Hashable, value: Any) -> None:
+        notes, place = self._place(key)
         if value is None:
-            self._table.pop(key, None)
+            notes.pop(place, None)
         else:
-            self._table[key] = value
+            notes[place] = value
         if key in self._heeding:
             self.stir(key)
 
     def _recall(self, run: Run, step: Recall) -> Any:
         if step.watch:
             self.heed(run, step.key)
-        return self._table.get(step.key)
+        return self.noted(step.key)
 
 
 class Batch:

@@ -252,9 +252,10 @@ class Front(Operations[S], AnySession):
         would leave a run half begun, for ever. So the main thread does not go in there. It hands
         the call over to the thread that reads its connection, where no interrupt can strike, by a
         queue that it cannot leave half changed. All other callers go in themselves: the hop
-        costs a switch of threads.
+        costs a switch of threads. But they do not overtake the main thread: while something that it
+        handed over is still to be done, what they tell goes into the same queue.
         """
-        if self._platform.may_be_interrupted():
+        if self._platform.may_be_interrupted() or self._runner.has_handed_over():
             self._runner.hand_over(function, *args)
         else:
             function(*args)

@@ -83,7 +83,7 @@ class Runner:
         # For the fronts: scripts are the engine's business.
         self.start, self.cancel, self.abandon = engine.start, engine.cancel, engine.abandon
         self.background_run, self.noted = engine.background_run, engine.noted
-        self.hand_over = engine.hand_over
+        self.hand_over, self.has_handed_over = engine.hand_over, engine.has_handed_over
         self._monitor = engine.monitor
         self.state = "connecting"
         self.on_up: list[Callable[[], object]] = []

@@ -6,8 +6,10 @@ a caller's (`rebuild`) can both add to it: each takes over what a flight gave be
 happens, and flights land in the order in which they took off, so none brings back what another one
 has seen go.
 
-The content itself is written where listeners are called, each event just before they hear of it: a
-listener finds the content as its event says. Whoever reads it needs no server and no lock.
+That is also what readers see, from the moment on when it was read: they need no server and no lock.
+Listeners are told in the order of the events, where the session's callbacks run, and nobody waits
+for them: so when one is called the content is as its event says, or newer. A storage that somebody
+has given is user code, and written there as well, each event just before listeners hear of it.
 
 A new session may be served by a server that lags behind what the last one saw: so the first thing
 that a cache asks in a session is `Sync`.
@@ -21,16 +23,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ...errors import Cancelled, SessionClosed, SessionLost
+from ...hooks import guarded
 from ...scripting import S
-from ...steps import Call, Data, Mark, Recall, Remember, Script, Spawn
+from ...steps import Call, Data, Mark, Notify, Recall, Remember, Script
 from ..arguments import check_callback, check_flag, check_methods
 from ..long_lived import LongLived, log
-from .content import NOTHING, CachedNode, CacheEvent, EventKind, Known, Memory, Seen, Storage
+from .content import NOTHING, CachedNode, CacheEvent, EventKind, Known, Seen, Storage
 
-State = Literal["latent", "started", "closed"]
+State = Literal["latent", "started", "failed", "closed"]
 STORAGE = ("put", "remove", "clear", "get", "children", "nodes", "__len__")
 """What a storage must have: the methods of the protocol."""
-_EMPTY = Memory()
 
 
 class _Note(NamedTuple):
@@ -65,9 +67,9 @@ class CacheBase(LongLived[S, CacheEvent]):
         self._keeps_data = data
         self._compressed = compressed
         self._clears = clear_on_close
-        self._given = storage
-        self._storage: Storage = Memory() if storage is None else storage
-        self._is_initialized = False
+        self._storage = storage
+        self._is_stored = storage is None
+        self._known_note = _Note(self, "known")
 
     # --- the content ----------------------------------------------------------------------
 
@@ -87,7 +89,8 @@ class CacheBase(LongLived[S, CacheEvent]):
 
     def __iter__(self) -> Iterator[CachedNode]:
         """All nodes, as they are when the loop begins, by path."""
-        return iter(sorted(self._content.nodes()))
+        content = self._content
+        return iter(sorted(content.all() if isinstance(content, Known) else content.nodes()))
 
     def __len__(self) -> int:
         return len(self._content)
@@ -99,36 +102,43 @@ class CacheBase(LongLived[S, CacheEvent]):
         return True  # an empty cache is one, too
 
     @property
-    def _content(self) -> Storage:
-        life = self.session.noted(self)
-        return _EMPTY if self._clears and life is not None and life.closing else self._storage
+    def _content(self) -> Known | Storage:
+        if self._clears and self._is_closed:
+            return NOTHING
+        if self._storage is not None:
+            return self._storage
+        known: Known | None = self.session.noted(self._known_note)
+        return known or NOTHING
 
     @property
     def initialized(self) -> bool:
-        """Whether all that was there at first has been read, and listeners were told of it."""
-        return self._is_initialized
+        """Whether all that was there at first has been read. Listeners hear of it in their turn."""
+        return self._is_stored and bool(self.session.noted(_Note(self, "initialized")))
 
     @property
     def state(self) -> State:
-        """latent, started or closed: by `close`, or with its session."""
+        """latent, started, failed (by an error, which is in the log: it follows no more), or
+        closed: by `close`, or with its session."""
         life = self.session.noted(self)
         if life is None:
             return "latent"
-        return "closed" if life.closing or self.session.state == "closed" else "started"
+        if life.closing or self.session.state == "closed":
+            return "closed"
+        return "started" if life.failed is None else "failed"
 
     # --- for the recipes ------------------------------------------------------------------
 
     def _take(self, seen: Seen, *, silently: bool = False) -> Script[None]:
-        """Take over what was read, and tell of it. It takes no time before the change is known."""
+        """Take over what was read, and have it told. It takes no time."""
         known = yield from self._known()
         after, events, touched = known.after(seen)
         if after is known:
             return
-        yield from Remember(_Note(self, "known"), after)
+        yield from Remember(self._known_note, after)
         for event in events:
             if event.node is not None and not silently:
                 yield from Mark("cached", event.path, event.node.stat.mzxid, event.kind.value)
-        yield from Call(self._write, events, silently, touched)
+        yield from Notify(self._write, events, silently, touched)
 
     def _take_without(self, found: Sequence[str], *, silently: bool = False) -> Script[None]:
         """Everything was looked for, and only this was found: all else is gone."""
@@ -136,27 +146,25 @@ class CacheBase(LongLived[S, CacheEvent]):
         yield from self._take(known.without(found), silently=silently)
 
     def _known(self) -> Script[Known]:
-        return (yield from Recall(_Note(self, "known"))) or NOTHING
-
-    def _written(self) -> Script[None]:
-        """Wait until everything that was taken over, by whomever, is in the content."""
-        yield from Call(self._write, [], True)
+        return (yield from Recall(self._known_note)) or NOTHING
 
     def _forget(self) -> Script[None]:
         """Know nothing, and tell nobody."""
-        yield from Remember(_Note(self, "known"), None)
-        yield from Call(self._storage.clear)
+        yield from Remember(self._known_note, None)
+        if self._storage is not None:
+            yield from Notify(self._storage.clear)
 
     def _say(self, kind: EventKind) -> Script[None]:
         """Tell something that is not about a node."""
-        yield from Call(self._write, [CacheEvent(kind, self.path)], False)
+        yield from Notify(self._write, [CacheEvent(kind, self.path)], False)
 
-    def _say_once(self, kind: EventKind) -> Script[None]:
-        """The same, but never a second time, also not in another session."""
-        note = _Note(self, kind.value)
-        if not (yield from Recall(note)):
+    def _say_initialized(self, *, again: bool = False) -> Script[None]:
+        """All that was there has been read. Said once, also where sessions are lost, unless it is
+        to be said `again`."""
+        note = _Note(self, "initialized")
+        if again or not (yield from Recall(note)):
             yield from Remember(note, True)
-            yield from self._say(kind)
+            yield from self._say(EventKind.INITIALIZED)
 
     def _cached(self, path: str, found: Data | None) -> CachedNode | None:
         """A node as it is to be cached."""
@@ -179,23 +187,33 @@ class CacheBase(LongLived[S, CacheEvent]):
         self, events: Sequence[CacheEvent], silently: bool, touched: Sequence[CachedNode] = ()
     ) -> None:
         for node in touched:
-            self._storage.put(node)
+            self._store(node.path, node)
         for event in events:
-            if event.new is not None:
-                self._storage.put(event.new)
-                if event.new.data is None and self._keeps_data:
-                    log.warning(
-                        "%r: the data of %s are not compressed (gzip), so it has none here: write "
-                        "them compressed, or make the cache without compressed=True",
-                        self,
-                        event.path,
-                    )
-            elif event.old is not None:
-                self._storage.remove(event.path)
+            if self._is_closed:
+                return
+            if event.node is not None:
+                self._store(event.path, event.new)
             elif event.kind is EventKind.INITIALIZED:
-                self._is_initialized = True
+                self._is_stored = True
+            if event.new is not None and event.new.data is None and self._keeps_data:
+                log.warning(
+                    "%r: the data of %s are not compressed (gzip), so it has none here: write "
+                    "them compressed, or make the cache without compressed=True",
+                    self,
+                    event.path,
+                )
             if not silently and self._is_told(event):
-                self._call_listeners(event)
+                self._call_open(self._listeners, event)
+
+    def _store(self, path: str, node: CachedNode | None) -> None:
+        """Keep what there is now at this path in the storage that we were given."""
+        if self._storage is None or self._is_closed:
+            return
+        with guarded(log, "the storage of %r failed, and lacks what is new at %s", self, path):
+            if node is None:
+                self._storage.remove(path)
+            else:
+                self._storage.put(node)
 
     def _is_told(self, event: CacheEvent) -> bool:
         """Whether listeners are to hear of it."""
@@ -204,20 +222,21 @@ class CacheBase(LongLived[S, CacheEvent]):
     # --- the life -------------------------------------------------------------------------
 
     def _go_on(self) -> Script[None]:
-        if self._given is not None:
-            # What somebody kept from before is known: only what differs from it is news.
-            kept: dict[str, CachedNode] = yield from Call(self._kept)
-            yield from Remember(_Note(self, "known"), Known(kept))
         try:
+            if self._storage is not None:
+                # What somebody kept from before is known: only what differs from it is news.
+                kept: dict[str, CachedNode] = yield from Call(self._kept, self._storage)
+                yield from Remember(self._known_note, Known(kept))
             yield from super()._go_on()
         except Cancelled:
-            yield from Remember(_Note(self, "known"), None)
-            if self._clears:  # not waited for: whoever closes it may be a listener
-                yield from Spawn(iter(Call(self._storage.clear)), f"end of {self!r}")
+            if self._clears:
+                yield from self._forget()
             raise
 
-    def _kept(self) -> dict[str, CachedNode]:
-        return {node.path: node for node in self._storage.nodes()}
+    def _kept(self, storage: Storage) -> dict[str, CachedNode]:
+        with guarded(log, "the storage of %r failed: what it has is not known", self):
+            return {node.path: node for node in storage.nodes()}
+        return {}
 
 
 class ToldOfConnection(CacheBase[S]):

@@ -21,7 +21,8 @@ nothing.
 **Not guaranteed.** A node that changed twice between two looks is told once: the cache shows what
 is there, not what was. A node's stat is that of its own last read: its children come and go without
 it. The nodes of a transaction are not seen at one moment. What may not be read (its ACL) is not
-there.
+there; when its ACL allows it, it is read as soon as something happens to it (a change of an ACL is
+told to nobody, and newer servers send no event to whoever may not read).
 
 **Connection loss.** The content stays as it was; it is read again as soon as there is a connection.
 **Expiry.** The same, in the next session, after a Sync: its server may lag. **Close.** The content
@@ -41,11 +42,11 @@ from collections.abc import Iterable
 
 from ...errors import Unimplemented
 from ...scripting import S
-from ...steps import Children, Data, FireKind, Get, Script, Sync, Together, Watch
+from ...steps import Children, Data, Fire, FireKind, Get, Script, Sync, Together, Watch
 from ..arguments import check_flag
 from ..shared import until_answered
 from .base import CacheBase
-from .content import EventKind, Storage
+from .content import Storage
 from .reading import below, is_cut_off, next_fires, read_many
 from .tree_cache import WatchesEach
 
@@ -81,15 +82,30 @@ class Cache(CacheBase[S]):
             yield from self._follow_each()
         while True:
             yield from self._read_tree()
-            yield from self._say_once(EventKind.INITIALIZED)
+            yield from self._say_initialized()
             while not is_cut_off(fires := (yield from next_fires())):
-                heard = [fire.path for fire in fires if fire.kind is not FireKind.CHILD]
-                yield from self._read(dict.fromkeys(heard))
+                yield from self._look(fires)
+
+    def _look(self, fires: Iterable[Fire]) -> Script[None]:
+        """Read again what the watch told of."""
+        heard: dict[str, set[FireKind]] = {}
+        for fire in fires:
+            if fire.kind is not FireKind.CHILD:
+                heard.setdefault(fire.path, set()).add(fire.kind)
+        known = yield from self._known()
+        nodes = yield from self._read(heard)
+        for path, kinds in heard.items():
+            # It was there and we could not read it, nor list it: what is below was not heard of.
+            if kinds == {FireKind.CHANGED} and path in nodes and path not in known.nodes:
+                yield from self._read_levels([path])
 
     def _read_tree(self) -> Script[None]:
-        """All there is, level by level."""
+        """All there is."""
+        yield from self._take_without((yield from self._read_levels([self.path])))
+
+    def _read_levels(self, level: list[str]) -> Script[list[str]]:
+        """These nodes and what is below them, level by level. Gives the paths of all."""
         found: list[str] = []
-        level = [self.path]
         while level:
             nodes = yield from self._read(level)
             found += nodes
@@ -103,7 +119,7 @@ class Cache(CacheBase[S]):
                 for parent, names in zip(parents, listed, strict=True)
                 for path in below(parent, names or ())
             ]
-        yield from self._take_without(found)
+        return found
 
     def _read(self, paths: Iterable[str]) -> Script[dict[str, Data]]:
         """Look at these nodes, and take them over. Gives those that are there."""
@@ -117,6 +133,6 @@ class Cache(CacheBase[S]):
         each = WatchesEach(self, max_depth=0 if self._single else None)
         while True:
             yield from each.read_tree()
-            yield from self._say_once(EventKind.INITIALIZED)
+            yield from self._say_initialized()
             while not is_cut_off(fires := (yield from next_fires())):
                 yield from each.look(fires)

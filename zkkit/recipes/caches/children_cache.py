@@ -37,7 +37,7 @@ from ..arguments import check_choice
 from ..shared import read_all, there, until_answered
 from .base import ToldOfConnection
 from .content import CacheEvent, EventKind
-from .reading import below, is_cut_off, next_fires, read_many, read_or_await
+from .reading import HIDDEN, below, is_cut_off, next_fires, read_many, read_or_await
 
 StartMode = Literal["normal", "build_initial", "post_initialized"]
 _MODES: tuple[StartMode, ...] = ("normal", "build_initial", "post_initialized")
@@ -67,11 +67,13 @@ class ChildrenCache(ToldOfConnection[S]):
 
     @script
     def start(self) -> Script[None]:
-        """Begin to follow the children. Raises AlreadyStarted if it was started before."""
-        if self._start_mode == "build_initial":
-            yield from self._check_latent()
-            yield from self._read_now(forced=True, silently=True)
-        yield from super().start.of()
+        """Begin to follow the children. Raises AlreadyStarted if it was started before, NotStarted
+        if it is closed meanwhile."""
+        return super().start.of()
+
+    def _prepare(self) -> Script[None] | None:
+        builds = self._start_mode == "build_initial"
+        return self._read_now(forced=True, silently=True) if builds else None
 
     @script
     def rebuild(self) -> Script[None]:
@@ -114,19 +116,18 @@ class ChildrenCache(ToldOfConnection[S]):
     def _rebuild_node(self, path: str) -> Script[None]:
         yield from self._check_started()
         _, found = yield from read_all(Sync(path), Get(path))
-        yield from self._take({path: self._cached(path, there(found))}, silently=True)
-        yield from self._written()
+        node = self._cached(path, there(found, HIDDEN))
+        yield from self._take({path: node}, silently=True)
 
     def _read_now(self, *, forced: bool, silently: bool) -> Script[None]:
         """What there is now, without watches: those are the background script's."""
         _, names = yield from read_all(Sync(self.path), Children(self.path))
-        paths = below(self.path, there(names) or ())
+        paths = below(self.path, there(names, HIDDEN) or ())
         yield from self._take_without(paths, silently=silently)
         if not forced:
             known = yield from self._known()
             paths = [path for path in paths if path not in known.nodes]
         yield from self._read(paths, silently=silently)
-        yield from self._written()
 
     def _read(
         self, paths: list[str], *, watch: bool = False, silently: bool = False
@@ -147,7 +148,7 @@ class ChildrenCache(ToldOfConnection[S]):
             watched: set[str] = set()
             yield from self._list(watched)
             yield from self._say_back()
-            yield from self._say_once(EventKind.INITIALIZED)
+            yield from self._say_initialized()
             while not is_cut_off(fires := (yield from next_fires())):
                 yield from self._look(watched, fires)
             yield from self._say_away(EventKind.SUSPENDED)

@@ -25,9 +25,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import NoAuth, NoNode
 from ...scripting import S
 from ...steps import Children, Exists, Script, Sync
-from ..shared import read_all, there, until_answered
+from ..shared import answer, read_all, until_answered
 from .following import Following
 
 
@@ -37,12 +38,19 @@ class ChildrenWatch(Following[S, tuple[str, ...]]):
     _nothing = ()
 
     def _look(self, *first: Sync) -> Script[tuple[str, ...]]:
+        watched = False
         while True:
             *_, names = yield from read_all(*first, Children(self.path, watch=True))
-            if there(names) is not None:
-                return tuple(sorted(names))
-            if (yield from until_answered(Exists(self.path, watch=True))) is None:
-                return ()
+            try:
+                return tuple(sorted(answer(names)))
+            except NoAuth:
+                if watched:
+                    return ()
+                watched = True  # and look again: it may have changed before there was a watch
+                yield from until_answered(Exists(self.path, watch=True))
+            except NoNode:
+                if (yield from until_answered(Exists(self.path, watch=True))) is None:
+                    return ()
 
     def _differ(self, told: tuple[str, ...], found: tuple[str, ...]) -> bool:
         return told != found

@@ -4,7 +4,7 @@
     CacheEvent          what listeners are told
     Known               nodes by path; `after(seen)` gives what is known then, the events, and
                         the nodes of which only the stat is newer
-    Storage             where the content is kept for readers; Memory is the one used by default
+    Storage             where somebody wants the content kept; Memory is one of dictionaries
 
 **Never back.** A node that was created or changed before what is known (czxid, mzxid) is nothing
 new: a server that lags has shown it. What its children and its ACL leave in its stat is taken over
@@ -67,10 +67,29 @@ Seen = Mapping[str, "CachedNode | None"]
 
 
 class Known:
-    """The nodes that a cache knows, by path. It is never changed: a change gives another one."""
+    """The nodes that a cache knows, by path. It is never changed: a change gives another one. So
+    whoever reads needs no lock, and a loop over it sees one moment."""
 
-    def __init__(self, nodes: Mapping[str, CachedNode]) -> None:
+    def __init__(
+        self, nodes: Mapping[str, CachedNode], below: Mapping[str, Names] | None = None
+    ) -> None:
         self.nodes = nodes
+        if below is None:
+            below = {}
+            _put(below, nodes.values())
+        self._below = below
+
+    def get(self, path: str) -> CachedNode | None:
+        return self.nodes.get(path)
+
+    def children(self, path: str) -> Mapping[str, CachedNode]:
+        return dict(self._below.get(path, ()))
+
+    def all(self) -> list[CachedNode]:
+        return list(self.nodes.values())
+
+    def __len__(self) -> int:
+        return len(self.nodes)
 
     def after(self, seen: Seen) -> tuple[Known, list[CacheEvent], list[CachedNode]]:
         """What is known when this has been read, what is told of it, and what is not told: nodes
@@ -96,18 +115,45 @@ class Known:
             return self, [], []
         gone.sort(key=_depth, reverse=True)
         come.sort(key=_zxid)
-        nodes = dict(self.nodes)
-        for event in (*gone, *come):
-            if event.new is None:
-                del nodes[event.path]
-            else:
-                nodes[event.path] = event.new
-        nodes.update((node.path, node) for node in touched)
-        return Known(nodes), gone + come, touched
+        nodes, below = dict(self.nodes), dict(self._below)
+        for event in gone:
+            del nodes[event.path]
+        new_ones = [*(event.new for event in come if event.new is not None), *touched]
+        nodes.update((node.path, node) for node in new_ones)
+        _remove(below, (event.path for event in gone))
+        _put(below, new_ones)
+        return Known(nodes, below), gone + come, touched
 
     def without(self, paths: Iterable[str]) -> Seen:
         """What was seen if of all that is known only these paths were found."""
         return dict.fromkeys(self.nodes.keys() - frozenset(paths))
+
+
+Names = Mapping[str, CachedNode]
+"""The nodes below one, by name."""
+
+
+def _put(below: dict[str, Names], nodes: Iterable[CachedNode]) -> None:
+    copied: dict[str, dict[str, CachedNode]] = {}
+    for node in nodes:
+        parent, name = split(node.path)
+        if name:
+            if parent not in copied:
+                below[parent] = copied[parent] = dict(below.get(parent, ()))
+            copied[parent][name] = node
+
+
+def _remove(below: dict[str, Names], paths: Iterable[str]) -> None:
+    copied: dict[str, dict[str, CachedNode]] = {}
+    for path in paths:
+        parent, name = split(path)
+        if name:
+            if parent not in copied:
+                below[parent] = copied[parent] = dict(below.get(parent, ()))
+            copied[parent].pop(name, None)
+    for parent, names in copied.items():
+        if not names:
+            del below[parent]
 
 
 NOTHING = Known({})
@@ -134,8 +180,9 @@ def _zxid(event: CacheEvent) -> int:
 
 
 class Storage(Protocol):
-    """Where a cache keeps its content. It is written by one thread at a time (the session's
-    callbacks), and read by any."""
+    """Where somebody wants a cache to keep its content. It is written by one thread at a time (the
+    session's callbacks: user code), each event just before listeners hear of it; and read by any.
+    What it raises is logged: it then lacks that change, and the cache goes on."""
 
     def put(self, node: CachedNode) -> object:
         """Keep this node, instead of the one with this path if there is one."""

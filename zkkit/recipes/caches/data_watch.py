@@ -35,6 +35,7 @@ from ...scripting import S
 from ...steps import Exists, Get, Script, Stat, Sync
 from ..shared import answer, read_all, there
 from .following import Following
+from .reading import HIDDEN
 
 
 class Seen(NamedTuple):
@@ -54,7 +55,7 @@ class DataWatch(Following[S, Seen]):
             # Exists: it sets its watch also where there is no node yet.
             seen = yield from read_all(*first, Exists(self.path, watch=True), Get(self.path))
             stat, found = seen[-2:]
-            if there(found) is None:
+            if there(found, HIDDEN) is None:
                 return Seen()
             if answer(stat) is not None and stat.czxid == found.stat.czxid:
                 return Seen(*found)

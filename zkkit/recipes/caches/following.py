@@ -92,9 +92,10 @@ class Following(LongLived[S, V], Generic[S, V]):
         return (yield from Call(self._show, found, fire))
 
     def _show(self, found: V, fire: Fire | None) -> object:
-        """Call the function and the listeners: False if it was the last time."""
-        self._call_listeners(found)
-        if self._function is None:
+        """Call the function and the listeners: False if it was the last time. Nobody, if it was
+        stopped while this waited for its turn."""
+        self._call_open(self._listeners, found)
+        if self._function is None or self._is_closed:
             return None
         event = (fire,) if self._wants_event else ()
         with guarded(log, "the function of %r failed", self):

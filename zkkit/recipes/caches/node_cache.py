@@ -24,8 +24,8 @@ from ...steps import Get, Script, Sync
 from ..arguments import check_flag
 from ..shared import read_all, there, until_answered
 from .base import CacheBase
-from .content import CacheEvent, EventKind
-from .reading import next_fires, read_or_await
+from .content import CacheEvent
+from .reading import HIDDEN, next_fires, read_or_await
 
 
 class NodeCache(CacheBase[S]):
@@ -47,11 +47,12 @@ class NodeCache(CacheBase[S]):
 
     @script
     def start(self) -> Script[None]:
-        """Begin to follow the node. Raises AlreadyStarted if it was started before."""
-        if self._builds:
-            yield from self._check_latent()
-            yield from self._read_now()
-        yield from super().start.of()
+        """Begin to follow the node. Raises AlreadyStarted if it was started before, NotStarted if
+        it is closed meanwhile."""
+        return super().start.of()
+
+    def _prepare(self) -> Script[None] | None:
+        return self._read_now() if self._builds else None
 
     @script
     def rebuild(self) -> Script[None]:
@@ -61,15 +62,15 @@ class NodeCache(CacheBase[S]):
 
     def _read_now(self) -> Script[None]:
         _, found = yield from read_all(Sync(self.path), Get(self.path))
-        yield from self._take({self.path: self._cached(self.path, there(found))}, silently=True)
-        yield from self._written()
+        node = self._cached(self.path, there(found, HIDDEN))
+        yield from self._take({self.path: node}, silently=True)
 
     def _live(self) -> Script[None]:
         yield from until_answered(Sync(self.path))
         while True:
             found = yield from read_or_await(Get(self.path, watch=True))
             yield from self._take({self.path: self._cached(self.path, found)})
-            yield from self._say_once(EventKind.INITIALIZED)
+            yield from self._say_initialized()
             yield from next_fires()
 
     def _is_told(self, event: CacheEvent) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from ...errors import NoNode
 from ...paths import join
 from ...steps import Children, Exists, Fire, FireKind, Get, Request, Script, Stat
-from ..shared import answer, read_all, there
+from ..shared import read_all, there
+from .reading import HIDDEN
 
 
 class OneShots:
@@ -62,7 +63,7 @@ class OneShots:
             if before is not None and before.pzxid != stat.pzxid:
                 told.append(Fire(FireKind.CHILD, path))
             return []
-        below = {join(path, name) for name in answer(names)}
+        below = {join(path, name) for name in there(names, HIDDEN) or ()}
         return sorted(below - self._known.keys())
 
     def _forget(self, path: str, told: list[Fire]) -> None:
@@ -75,6 +76,6 @@ class OneShots:
 
 
 def _stat(found: Any) -> Stat | None:
-    seen = there(found)
+    seen = there(found, HIDDEN)
     stat: Stat | None = getattr(seen, "stat", seen)
     return stat

@@ -31,7 +31,7 @@ from collections.abc import Callable
 
 from ...errors import Unimplemented
 from ...scripting import S
-from ...steps import Call, Fire, FireKind, Heard, Remember, Script, Wait, Watch
+from ...steps import Fire, FireKind, Heard, Notify, Remember, Script, Wait, Watch
 from ..arguments import check_callback, check_flag
 from ..long_lived import LongLived, log
 from ..shared import until_answered
@@ -79,11 +79,11 @@ class PersistentWatcher(LongLived[S, Fire]):
                 yield from self._tell(fire)
 
     def _reset(self) -> Script[None]:
-        yield from Call(self._call_each, self._reset_listeners)
+        yield from Notify(self._call_open, self._reset_listeners)
 
     def _admit_it(self) -> Script[None]:
         yield from Remember((self, "one-shot"), True)
-        yield from Call(
+        yield from Notify(
             log.warning,
             "%r: the servers have no persistent watches (ZooKeeper before 3.6); one-shot watches "
             "are used, which tell changes in quick succession as one",

@@ -26,19 +26,27 @@ def read_many(requests: Sequence[Request[Any]]) -> Script[list[Any]]:
     found: list[Any] = []
     for first in range(0, len(requests), FLIGHT):
         outcomes = yield from read_all(*requests[first : first + FLIGHT])
-        found += [there(each, _HIDDEN) for each in outcomes]
+        found += [there(each, HIDDEN) for each in outcomes]
     return found
 
 
-_HIDDEN = (NoNode, NoAuth)
+HIDDEN = (NoNode, NoAuth)
+"""What may not be read is not there."""
 
 
 def read_or_await(read: Request[R]) -> Script[R | None]:
-    """What this read gives, which sets a watch; None if there is no node, and then that is watched:
-    a read of what is not there leaves no watch, `Exists` does."""
+    """What this read gives, which sets a watch; None if there is no node, or none that we may read,
+    and then that is watched: such a read leaves no watch, `Exists` does. (It fires when the node
+    comes, goes or has new data, not when its ACL is changed: no watch does.)"""
     while True:
         try:
             return (yield from until_answered(read))
+        except NoAuth:
+            yield from until_answered(Exists(read.path, watch=True))
+            try:  # it may have been allowed, and have changed, before there was a watch
+                return (yield from until_answered(read))
+            except HIDDEN:
+                return None
         except NoNode:
             if (yield from until_answered(Exists(read.path, watch=True))) is None:
                 return None

@@ -92,7 +92,7 @@ class TreeCache(ToldOfConnection[S]):
             yield from each.read_tree()
             yield from self._say_back()
             if first:
-                yield from self._say(EventKind.INITIALIZED)
+                yield from self._say_initialized(again=True)
                 first = False
             while not is_cut_off(fires := (yield from next_fires())):
                 yield from each.look(fires)
@@ -129,8 +129,11 @@ class WatchesEach:
 
     def look(self, fires: Iterable[Fire]) -> Script[None]:
         """Read again what watches told of."""
-        data = [fire.path for fire in fires if fire.kind is not FireKind.CHILD]
-        names = [fire.path for fire in fires if fire.kind is not FireKind.CHANGED]
+        fires = tuple(fires)
+        # Of what we could not read for a while (its ACL) neither is known.
+        anew = {fire.path for fire in fires} - self._watched
+        data = [f.path for f in fires if f.kind is not FireKind.CHILD or f.path in anew]
+        names = [f.path for f in fires if f.kind is not FireKind.CHANGED or f.path in anew]
         yield from self._read_below((yield from self._read(_once(data), _once(names))))
 
     def _read(self, data: Sequence[str], names: Sequence[str]) -> Script[list[str]]:

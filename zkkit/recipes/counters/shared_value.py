@@ -22,7 +22,9 @@ lost it is found out whether it was applied.
 
 Connection loss: outlived. Expiry: followed again in the next session. What `try_set` and `set` do
 then is in receipts.py (`write_once`, `write_anyway`). A node that holds no such value: `value` and
-`get` raise CorruptData until somebody writes it anew; listeners are not told of it.
+`get` raise CorruptData until somebody writes it anew; listeners are not told of it. A node that may
+not be read for a while: `value` stays, and is read again when anything happens to the node later.
+Writing needs the right to create children of the node's parent: the receipts stand there.
 
 Cost: `get` 1 flight, `set` 1, `try_set` 2; one more to see what was written where the value is
 followed. A change costs each follower one fire and one flight.
@@ -32,9 +34,9 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
-from ...errors import CorruptData, NoNode, NotStarted, SessionLost
+from ...errors import CorruptData, NoAuth, NoNode, NotStarted, SessionLost
 from ...scripting import S, script
-from ...steps import Create, Data, Get, Mark, Recall, Remember, Script, Wait
+from ...steps import Create, Data, Exists, Get, Mark, Recall, Remember, Script, Wait
 from ..long_lived import LongLived
 from ..shared import begin_again, create_or_there, until_answered
 from .forms import RAW, Form, as_text
@@ -82,9 +84,12 @@ class Shared(LongLived[S, Versioned[T]], Generic[S, T]):
     @script
     def start(self) -> Script[None]:
         """Begin to follow the value; it is there when this returns. Raises AlreadyStarted if it was
-        started before, SessionLost if sessions are lost more often than the session allows."""
+        started before, NotStarted if it is closed meanwhile, SessionLost if sessions are lost more
+        often than the session allows."""
+        return super().start.of()
+
+    def _prepare(self) -> Script[None]:
         first = yield from self._now()
-        yield from super().start.of()
         yield from self._follow(first)
         yield from Remember((self, "told"), first.stat.mzxid)
 
@@ -159,8 +164,19 @@ class Shared(LongLived[S, Versioned[T]], Generic[S, T]):
     # --- following ----------------------------------------------------------------------------
 
     def _live(self) -> Script[None]:
+        hidden = False
         while True:
-            found = yield from self.ensure(watch=True)
+            try:
+                found = yield from self.ensure(watch=True)
+                hidden = False
+            except NoAuth:
+                # We may not read it now, or not make it: look again when anything happens to it;
+                # and at once, since that may have been before there was a watch.
+                if hidden:
+                    yield from Wait()
+                yield from until_answered(Exists(self.path, watch=True))
+                hidden = True
+                continue
             yield from self._follow(found)
             told = (yield from Recall((self, "told"))) or 0
             if found.stat.mzxid > told:
