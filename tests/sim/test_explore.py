@@ -461,7 +461,7 @@ def test_few_preemptions():
     few = explore(contenders(ReentrantLock, 3), of_a_lock(), faults=NO_FAULTS, preemptions=1)
     more = explore(contenders(ReentrantLock, 3), of_a_lock(), faults=NO_FAULTS, preemptions=3)
     assert few.holds and more.holds and few.events < more.events
-    assert "at most 1 preemptions" in few.bounds
+    assert "at most 1 preemption" in few.bounds
     broken = explore(
         contenders(CreatesAgain, 2), of_a_lock(), faults=one("reply lost"), preemptions=0
     )

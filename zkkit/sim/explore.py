@@ -475,7 +475,8 @@ class _Search:
         limit.tell(len(came), len(queue), over=True)
         bounds, complete = self.bounds, "all explored"
         if preemptions is not None:
-            bounds, complete = f"{bounds}, at most {preemptions} preemptions", "bounded"
+            plural = "" if preemptions == 1 else "s"
+            bounds, complete = f"{bounds}, at most {preemptions} preemption{plural}", "bounded"
         if ranks is not None:
             bounds += ranks.bounds
         if out_of_time:
