@@ -51,7 +51,7 @@ def trusts_its_session() -> Script[None]:
     yield from ()
 
 
-ASLEEP = "nobody sleeps beside a free lease"
+ASLEEP = "no lost wakeup"
 
 
 @pytest.mark.parametrize(
