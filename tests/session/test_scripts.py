@@ -168,9 +168,7 @@ def test_yielding_a_script_is_told_apart(session: zkkit.Session) -> None:
         session.run(outer())
 
 
-def test_a_script_that_has_run_is_not_run_again(
-    session: zkkit.Session, eventually: Callable[..., Any]
-) -> None:
+def test_a_script_that_has_run_is_not_run_again(session: zkkit.Session) -> None:
     """It would give None, as though all had been done: in a run of its own, in the background, and
     inside of another script."""
 
