@@ -27,7 +27,7 @@ FEW, MANY = (2, 5), (10, 30)
 KINDS = {"exclusive": tuple(EXCLUSIVE.values()), "readers and writers": (RW_HERD, RW_FIRST, RW)}
 
 
-@pytest.fixture(scope="module", params=["own", "shared"])
+@pytest.fixture(scope="module", params=["own", pytest.param("shared", marks=pytest.mark.slow)])
 def population(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
