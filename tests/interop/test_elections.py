@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.interop.sides import PATIENCE
+from zkkit.bench.kit.machine import cpu_between, cpu_used
 from zkkit.check.overlap import HoldInterval, overlaps
 from zkkit.recipes.elections import latch as latch_module
 from zkkit.testing import eventually, expire
@@ -149,6 +150,26 @@ def test_selectors_in_rotation(order, python, zk_path):
     ]
     assert len(terms) == 6
     assert overlaps(terms) == []
+
+
+def test_selectors_of_java_rest_when_their_clients_are_closed(java, python, peer, zk_path):
+    """They would try to stand again for ever, without a pause, and take a core from all others."""
+    actors = [java() for _ in range(2)]
+    candidates = [actor.selector(zk_path, auto_requeue=True) for actor in actors]
+    line_up(candidates, python(), zk_path)
+    for turn in range(2):
+        leads(candidates[turn])
+        eventually(lambda: len(candidates[0].participants()) == 2)
+        candidates[turn].give_up()
+    for actor in actors:
+        actor.close()
+
+    def rests() -> bool:
+        before = cpu_used({"java": peer.pid})
+        time.sleep(0.5)
+        return cpu_between(before, cpu_used({"java": peer.pid})).servers["java"] < 0.2
+
+    assert eventually(rests)
 
 
 def test_an_interrupted_selector_hands_on_and_stands_again(order, zk_path):

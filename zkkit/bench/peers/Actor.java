@@ -1,7 +1,7 @@
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -17,7 +17,7 @@ final class Actor {
     private final int timeoutMs;
     private final ExecutorService commands;
     private volatile Thread thread;
-    private final Map<String, Thing> things = new HashMap<>();
+    private final Map<String, Thing> things = new ConcurrentHashMap<>();
 
     Actor(String name, String hosts, int timeoutMs) {
         this.name = name;
@@ -130,6 +130,7 @@ final class Actor {
     /** Its commands still get an answer: that the client is closed. */
     void close() {
         client.close();
+        things.values().forEach(Thing::end);
         if (thread != null) {
             thread.interrupt(); // it may be waiting for a lock
         }

@@ -93,6 +93,16 @@ final class Elections {
             }
         }
 
+        /** A selector that requeues by itself tries for ever, without a pause, once its client is closed. */
+        @Override
+        public void end() {
+            try {
+                selector.close();
+            } catch (IllegalStateException notStarted) {
+                // or closed already
+            }
+        }
+
         @Override
         public void takeLeadership(CuratorFramework client) throws Exception {
             actor.tell(name, "leader", null);
