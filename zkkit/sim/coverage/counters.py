@@ -86,8 +86,10 @@ def adding_as_others_do(session: SimSession) -> Begin:
             found = yield from until_answered(Get(PATH))
             try:
                 more = LONG.encode(LONG.read(PATH, found) + 1)
-                yield from timed(deadline, iter(Set(PATH, more, found.stat.version)))
-                break
+                done = yield from timed(deadline, iter(Set(PATH, more, found.stat.version)))
+                if done is not None:
+                    yield from Say("added", 1)
+                return
             except BadVersion:
                 continue
             except ConnectionLost:
