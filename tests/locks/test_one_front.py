@@ -107,9 +107,9 @@ def test_every_cancel_is_raised(front, kind, zk_hosts, zk_path, left_clean, time
         arrived = [
             front.call(lambda late=late: race(rival, lock, late))
             for late in range(6)
-            for _ in range(3)
+            for _ in range(2)
         ]
-        assert arrived.count(True) >= 6
+        assert arrived.count(True) >= 4
         left_clean(zk_path)
 
 

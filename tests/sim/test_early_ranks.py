@@ -118,6 +118,7 @@ def counts_on():
         yield from Delete(node.path)
 
 
+@pytest.mark.slow
 def test_who_computes_with_numbers_is_explored_exactly():
     """With those of ranks it would compute for ever: that is not held against it."""
     verdict = explore(world_of(counts_on), [NoLostWakeup()], faults=NO_FAULTS, states=600)

@@ -167,7 +167,15 @@ def test_a_watch_that_is_new_is():
     assert "waits for its clock, watching /l/lock, while nobody holds" in found
 
 
-@pytest.mark.parametrize("lock", ["Lock", "ChildrenWatchLock", "HerdLock", "ReentrantLock"])
+@pytest.mark.parametrize(
+    "lock",
+    [
+        pytest.param("Lock", marks=pytest.mark.slow),
+        "ChildrenWatchLock",
+        "HerdLock",
+        "ReentrantLock",
+    ],
+)
 def test_no_lock_of_the_kits_own_is_accused(lock):
     verdict = explore(contenders(getattr(zkkit, lock), 2), of_a_lock(), faults=one())
     assert verdict.holds, verdict
